@@ -1,0 +1,209 @@
+"""The pure step of a graph: check a patch, merge it, count, route. No clock, no disk, no call, no surprise.
+
+`advance(graph, state, patch)` is all that happens between two nodes, so whoever wants to know what a run can do asks
+this function and needs no run. The rule: a step is taken whole or not at all. A patch that breaks the contract, or a
+router that does, raises, and the state that was handed in is still the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, NoReturn, TypeVar
+
+from graph_agent.runtime.errors import LimitReached, NodeError, PatchError, RouteError, StateError, nearest
+from graph_agent.runtime.graph import BACK, Graph, Pause, Route, Step, stage_name
+from graph_agent.runtime.state import GraphState
+from graph_agent.runtime.typecheck import hints, misfit
+
+S = TypeVar("S", bound=GraphState)
+
+_new: Any = object.__new__
+_set: Any = object.__setattr__
+
+
+def advance(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, turns: int = 0) -> S:
+    """The state after the node at `state.stage` returned `patch` and spent `turns`.
+
+    Raises `PatchError` or `RouteError`; nothing is applied then, only the turns stay spent on the error's `state`.
+    """
+    step = step_at(graph, state)
+    try:
+        fields = _merged(step, state, patch)
+        fields["steps"] += 1
+        if turns:
+            fields["spent_turns"] += _whole(turns)
+        route = step.fixed or _routed(step, _made(state, fields), state)
+    except (PatchError, RouteError) as error:
+        if turns:
+            error.state = charged(state, turns)
+        raise
+    return _moved(graph, state, fields, route)
+
+
+def apply_patch(graph: Graph[S], state: S, patch: Mapping[str, Any] | None) -> S:
+    """The state with the patch merged in, neither counted nor routed. Raises `PatchError`."""
+    return _made(state, _merged(step_at(graph, state), state, patch))
+
+
+def may_start(graph: Graph[S], state: S) -> bool:
+    """Whether the node at `state.stage` may run: one that can spend may not once all turns are spent."""
+    return not (step_at(graph, state).spends and state.max_turns is not None and state.spent_turns >= state.max_turns)
+
+
+def stop_at_limit(graph: Graph[S], state: S, *, turns: int = 0, started: bool = True, wanted: int = 1) -> S:
+    """The state after the node at `state.stage` was stopped by the budget: at `on_limit`, its patch lost, turns kept.
+
+    `started=False`: it was not even begun, which is no visit. Raises `LimitReached` where there is no `on_limit`.
+    """
+    step, spent = step_at(graph, state), state.spent_turns + turns
+    what = f"stopped before a call that needed {wanted}" if started else "did not start"
+    reason = f"{spent} of {state.max_turns} turns are spent: {step.stage} {what}"
+    if graph.on_limit is None:
+        raise LimitReached(f"{reason}; raise max_turns to go on", state=charged(state, turns))
+    return _moved(graph, state, _counted(state, turns, started), Route(graph.on_limit, reason))
+
+
+def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0) -> S:
+    """The state after the node at `state.stage` raised: at `on_error`, its patch lost, its turns kept.
+
+    Raises `NodeError` where there is no `on_error`, or where it is the one that raised.
+    """
+    step = step_at(graph, state)
+    reason = f"{step.stage} failed: {type(error).__name__}: {error}"
+    if graph.on_error is None or step.member is graph.on_error:
+        raise NodeError(reason, state=charged(state, turns), error=error) from error
+    return _moved(graph, state, _counted(state, turns, True), Route(graph.on_error, reason))
+
+
+def charged(state: S, turns: int) -> S:
+    """The same state with more turns spent: what holds after a step that failed."""
+    return _made(state, {**state.__dict__, "spent_turns": state.spent_turns + turns}) if turns else state
+
+
+def step_at(graph: Graph[S], state: S) -> Step:
+    """What stands at the state's stage. Raises `StateError` at an end or for a stage of another graph."""
+    try:
+        return graph.steps[state.stage]
+    except (KeyError, TypeError):
+        known = ", ".join(map(stage_name, graph.nodes))
+        raise StateError(f"no node at {stage_name(state.stage)}: the graph has {known}", state=state) from None
+
+
+def check_state(graph: Graph[S], state: S) -> None:
+    """Raise `StateError` unless each field of a state fits: what a run looks at before its first step."""
+    if type(state) is not graph.state:
+        expected = graph.state.__name__
+        raise StateError(f"the state is {_shown(state)}: this graph runs on {expected}", state=state)
+    for name, check in graph.checks.items():
+        if not check(getattr(state, name)):
+            path, wrong = _misfit(graph, name, getattr(state, name))
+            raise StateError(f"the state does not fit: {path} {wrong}", state=state)
+    if state.max_turns is not None and state.max_turns < 0:
+        raise StateError(f"max_turns is {state.max_turns}: give 0 or more, or None for no limit", state=state)
+
+
+def _merged(step: Step, state: S, patch: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields after a patch. All of it is checked before anything is taken."""
+    fields: dict[str, Any] = state.__dict__.copy()
+    if patch is None:
+        return fields
+    if type(patch) is not dict and not isinstance(patch, Mapping):
+        _refuse_value(step, state, patch)
+    checks = step.checks
+    for name, value in patch.items():
+        check = checks.get(name)
+        if check is None or not check(value):
+            _refuse_patch(step, state, patch)
+    for name, value in patch.items():
+        append = step.appends.get(name)
+        fields[name] = value if append is None else append(fields[name], value)
+    return fields
+
+
+def _whole(turns: int) -> int:
+    if type(turns) is not int or turns < 0:
+        raise ValueError(f"turns={turns!r}: give the number of turns that the node spent, 0 or more")
+    return turns
+
+
+def _made(state: S, fields: dict[str, Any]) -> S:
+    """An instance with these fields. They were checked one by one, so only the class's own rules are left to run."""
+    made: S = _new(type(state))
+    _set(made, "__dict__", fields)
+    invariants = getattr(made, "__post_init__", None)
+    if invariants is not None:
+        try:
+            invariants()
+        except ValueError as error:
+            raise PatchError(f"{stage_name(state.stage)}: {error}", state=state) from error
+    return made
+
+
+def _counted(state: GraphState, turns: int, visited: bool) -> dict[str, Any]:
+    counts = {"steps": state.steps + visited, "spent_turns": state.spent_turns + turns}
+    return {**state.__dict__, **counts}
+
+
+def _routed(step: Step, merged: S, before: S) -> Route:
+    assert step.router is not None
+    try:
+        route = step.router(merged)
+    except Exception as error:
+        text = f"the router after {step.stage} failed: {type(error).__name__}: {error}"
+        raise RouteError(text, state=before) from error
+    if type(route) is not Route or route.stage not in step.exits or type(route.reason) is not str:
+        allowed = ", ".join(sorted(stage_name(stage) for stage in step.exits))
+        text = f"the router after {step.stage} returned {route!r}: it may return a Route to {allowed}"
+        raise RouteError(text, state=before)
+    return route
+
+
+def _moved(graph: Graph[S], state: S, fields: dict[str, Any], route: Route) -> S:
+    """The state at the route's end. `fields` may be what a router has seen, so it is copied, not changed."""
+    stage: Enum | None = route.stage
+    if stage is BACK:
+        stage = state.came_from
+        if stage is None:
+            text = f"{stage_name(state.stage)} goes BACK, but nothing says where from: came_from is None"
+            raise RouteError(text, state=state)
+    fields = fields.copy()
+    fields["stage"] = stage
+    fields["route_reason"] = route.reason
+    fields["came_from"] = state.stage if stage in graph.pauses else None
+    return _made(state, fields)
+
+
+def _refuse_value(step: Step, state: GraphState, patch: object) -> NoReturn:
+    if hasattr(patch, "close") and hasattr(patch, "cr_frame"):
+        patch.close()  # never to be awaited: no warning besides the error
+        text = f"{step.stage} is a coroutine function: run it with arun_graph"
+    elif isinstance(patch, GraphState):
+        text = f"{step.stage} returned a whole {type(patch).__name__}: return a dict of the fields that changed"
+    else:
+        text = f"{step.stage} returned {_shown(patch)}: return a dict of the fields that changed, or None"
+    raise PatchError(text, state=state)
+
+
+def _refuse_patch(step: Step, state: GraphState, patch: Mapping[str, Any]) -> NoReturn:
+    known, found = hints(type(state)), []
+    for name, value in patch.items():
+        if name not in known:
+            found.append((name, f"{name!r} is no field of {type(state).__name__}{nearest(name, known)}"))
+        elif name not in step.checks:
+            owned = ", ".join(sorted(step.checks)) or "nothing"
+            found.append((name, f"{name} is not {step.stage}'s to write: it owns {owned}"))
+        elif not step.checks[name](value):
+            path, wrong = misfit(known[name], value, name) or (name, "does not fit")
+            found.append((name, f"{path}: {wrong}"))
+    text = f"{step.stage} returned a patch that may not be applied: {'; '.join(text for _, text in found)}"
+    raise PatchError(text, state=state, field=found[0][0])
+
+
+def _misfit(graph: Graph[Any], name: str, value: object) -> tuple[str, str]:
+    return misfit(hints(graph.state)[name], value, name) or (name, f"is {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 80 else text[:77] + '...'} ({type(value).__name__})"

@@ -1,0 +1,66 @@
+"""A pause, seen from a person: what is asked, under which id, and what an answer makes of the state.
+
+An answer is a patch by a person. It is checked like a node's (only what the pause owns, of the right type), then
+against the choices of the question and the pause's own check. The rule: an answer that is late, foreign or wrong is
+refused, and nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from graph_agent.runtime.advance import advance, apply_patch, step_at
+from graph_agent.runtime.errors import AnswerError
+from graph_agent.runtime.graph import Graph, Pause, Question, stage_name
+from graph_agent.runtime.state import GraphState
+
+S = TypeVar("S", bound=GraphState)
+
+
+def pause_id(state: GraphState) -> str:
+    """The id of the pause at which a state stands: `task_id:steps`. No two pauses of a run have the same."""
+    return f"{state.task_id}:{state.steps}"
+
+
+def question(graph: Graph[S], state: S) -> Question:
+    """What is asked at the pause where the state stands. Raises `AnswerError` when it stands at none."""
+    asks = _pause(graph, state).ask
+    return asks(state) if asks else Question(state.route_reason)
+
+
+def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_id: str | None = None) -> S:
+    """The state after a person answered, ready for `run_graph`. Pure; counts as one visit.
+
+    Raises `AnswerError` when nothing is asked, when `pause_id` is another pause's, or when the answer is not among the
+    choices or the pause's check refuses it; `PatchError` for a field that the pause does not own or a wrong type.
+    """
+    pause = _pause(graph, state)
+    _check_id(state, pause_id)
+    merged = apply_patch(graph, state, patch)
+    allowed = question(graph, state).choices
+    for name, value in (patch or {}).items():
+        if name in allowed and value not in allowed[name]:
+            choices = ", ".join(map(repr, allowed[name]))
+            raise AnswerError(f"{name}={value!r} is not among the choices: {choices}", state=state, field=name)
+    refusal = pause.check(merged) if pause.check else None
+    if refusal:
+        raise AnswerError(f"{stage_name(state.stage)} refuses this answer: {refusal}", state=state)
+    return advance(graph, state, patch)
+
+
+def _pause(graph: Graph[S], state: S) -> Pause:
+    if state.stage not in graph.pauses:
+        where = stage_name(state.stage)
+        raise AnswerError(f"nothing is asked: the run stands at {where}, which is no pause", state=state)
+    entry = step_at(graph, state).entry
+    assert isinstance(entry, Pause)
+    return entry
+
+
+def _check_id(state: GraphState, given: str | None) -> None:
+    expected = pause_id(state)
+    if given is not None and given != expected:
+        task, _, _ = given.rpartition(":")
+        why = "was answered before" if task == state.task_id else "belongs to another run"
+        raise AnswerError(f"pause {given} {why}: the run waits at {expected}", state=state)

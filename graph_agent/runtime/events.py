@@ -1,0 +1,53 @@
+"""What a run reports while it runs: one event a step, complete enough to be a line of the journal.
+
+An event is made only when somebody listens. The rule: it tells what happened and never changes it; the last event's
+`state` is the state of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from graph_agent.protocols import ToolUse
+
+Kind = Literal["finished", "limit", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One step. `kind`: the node finished; the budget stopped it (or kept it from starting); it failed.
+
+    `step` is the number of visits after it, from 1. `stage` ran, and the run goes on at `to` (None: it stops with
+    `error`). `patch` is what was applied. `seconds` is wall time. `state` is the state after the step.
+    """
+
+    kind: Kind
+    step: int
+    stage: str
+    to: str | None
+    reason: str
+    state: Any
+    patch: Mapping[str, Any] | None = None
+    turns: int = 0
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tool_uses: tuple[ToolUse, ...] = ()
+    notes: tuple[str, ...] = ()
+    attempts: int = 1
+    seconds: float = 0.0
+    error: BaseException | None = None
+
+
+class Journal(Protocol):
+    """Where a run is kept. `write` returns when the event is as safe as the journal can make it, or raises."""
+
+    def write(self, event: Event, /) -> None: ...
+
+
+def trace_line(event: Event) -> str:
+    """One line for a person: `  3 | plan -> execute | 1 turn | plan is followed by execute`."""
+    turns = f"{event.turns} turn{'' if event.turns == 1 else 's'}"
+    return f"{event.step:3} | {event.stage} -> {event.to or 'stopped'} | {turns} | {event.reason}"

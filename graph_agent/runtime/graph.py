@@ -1,0 +1,211 @@
+"""The table of a graph: which stage runs what, what that may read, write and call, and where it may lead.
+
+A `Graph` is data. Whoever reads it knows each path a run can take before any run is made, and it is checked whole when
+it is built (`check.py`), so that a run never meets a stage without a node or a router without a way out. Nothing in
+here runs anything: `advance.py` makes a step, `run.py` makes a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from graph_agent.protocols import Context
+from graph_agent.runtime.state import Append, GraphState
+
+S = TypeVar("S", bound=GraphState)
+Patch: TypeAlias = Mapping[str, Any]
+
+
+class Back(Enum):
+    """Has one member, `BACK`: the stage from which a pause was entered."""
+
+    BACK = "back"
+
+    def __repr__(self) -> str:
+        return "BACK"
+
+
+BACK = Back.BACK
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A router's answer: where the run goes on, and a sentence on why."""
+
+    stage: Enum
+    reason: str
+
+
+Router: TypeAlias = Callable[[Any], Route]
+
+
+def stage_name(stage: object) -> str:
+    """How a stage is called in messages, traces and pictures: its value, or its repr when it is no stage."""
+    return str(stage.value) if isinstance(stage, Enum) else repr(stage)
+
+
+def _names(given: Collection[str] | None) -> Any:
+    """Names as a frozen set. A lone string is left as it is, for `check_graph` to complain about."""
+    return given if given is None or isinstance(given, str) else frozenset(given)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One stage that does work.
+
+    run             `(state, ctx) -> patch`: a dict of the fields that changed, or None
+    owns            the fields that it may write
+    to              the stage that follows, or a router `state -> Route`
+    exits           all stages that the router may name; needed with a router, not allowed with a stage
+    reads           the fields that it looks at; None: all. Printed, and enforced by `graph_agent.testing`
+    tools           the names of the tools that `ctx.tools` holds inside it
+    model           whether `ctx.llm` may be asked
+    metered         False: what it calls is not the agent's spending, and costs no turns
+    effects         it changes something outside the state, so a resume may not just run it again
+    retry           extra attempts after an exception; attempts are not visits, and what they spent stays spent
+    on_interrupted  what a resume does when the process died inside it; with `effects` the default is "ask",
+                    without it "retry"
+    """
+
+    run: Callable[[Any, Context], Any]
+    owns: Collection[str]
+    to: Enum | Router
+    exits: Collection[Enum] | None = None
+    reads: Collection[str] | None = None
+    tools: Collection[str] = ()
+    model: bool = False
+    metered: bool = True
+    effects: bool = False
+    retry: int = 0
+    on_interrupted: Literal["retry", "ask", "fail"] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("owns", "exits", "reads"):
+            object.__setattr__(self, name, _names(getattr(self, name)))
+        if not isinstance(self.tools, str):
+            object.__setattr__(self, "tools", tuple(self.tools))
+        if self.on_interrupted is None:
+            object.__setattr__(self, "on_interrupted", "ask" if self.effects else "retry")
+
+    @property
+    def spends(self) -> bool:
+        """Whether a visit can cost turns."""
+        return self.metered and (self.model or bool(self.tools))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a pause asks a person. `choices` limits the values of a field; `shown` is what the answer is about."""
+
+    text: str
+    choices: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
+    shown: Any = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Pause:
+    """A stage at which the run stops and waits for a person's answer, given with `answer`.
+
+    `ask(state)` returns the `Question`. `check(state)` is given the state as the answer would make it, and returns a
+    sentence when that will not do (a limit at or below what is spent), else None. `BACK` may stand among the exits.
+    """
+
+    owns: Collection[str]
+    to: Enum | Router
+    exits: Collection[Enum] | None = None
+    ask: Callable[[Any], Question] | None = None
+    check: Callable[[Any], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("owns", "exits"):
+            object.__setattr__(self, name, _names(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the runtime needs to know of one stage, worked out once when the graph is built.
+
+    `stage` is the stage's name; `checks` and `appends` go by field name and hold only fields that the stage owns.
+    """
+
+    member: Enum
+    stage: str
+    entry: Node | Pause
+    run: Callable[[Any, Context], Any] | None
+    checks: Mapping[str, Callable[[object], bool]]
+    appends: Mapping[str, Append]
+    router: Router | None
+    fixed: Route | None
+    exits: frozenset[Enum]
+    spends: bool
+    retry: int
+    tools: tuple[str, ...]
+    model: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Graph(Generic[S]):
+    """A table of nodes, checked when it is made. Raises `GraphError` with all problems at once.
+
+    state      the state's class; its `stage` field has the default at which a run starts
+    nodes      stage -> `Node` or `Pause`
+    ends       the stages at which a run is over
+    shared     fields that more than one stage may own
+    on_limit   where a run goes when its turns are spent: a pause, an end, or a node that cannot spend
+    on_error   where a run goes when a node raised and has no retries left
+    """
+
+    state: type[S]
+    nodes: Mapping[Any, Node | Pause]
+    ends: Collection[Any]
+    shared: Collection[str] = frozenset()
+    on_limit: Any = None
+    on_error: Any = None
+    steps: Mapping[Any, Step] = field(init=False, repr=False)
+    checks: Mapping[str, Callable[[object], bool]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        from graph_agent.runtime.check import compiled  # it needs the names above
+
+        object.__setattr__(self, "nodes", MappingProxyType(dict(self.nodes)))
+        object.__setattr__(self, "ends", frozenset(self.ends))
+        object.__setattr__(self, "shared", _names(self.shared))
+        checks, steps = compiled(self)
+        object.__setattr__(self, "checks", MappingProxyType(checks))
+        object.__setattr__(self, "steps", MappingProxyType(steps))
+
+    @cached_property
+    def stages(self) -> type[Enum]:
+        """The Stage enum."""
+        start: Enum = self.start
+        return type(start)
+
+    @cached_property
+    def start(self) -> Enum:
+        """The stage at which a run starts."""
+        start: Enum = self.state.__dataclass_fields__["stage"].default
+        return start
+
+    @cached_property
+    def pauses(self) -> frozenset[Enum]:
+        return frozenset(stage for stage, entry in self.nodes.items() if isinstance(entry, Pause))
+
+    @cached_property
+    def runs_on(self) -> frozenset[Enum]:
+        """The stages at which a run does not stop by itself."""
+        return frozenset(stage for stage, entry in self.nodes.items() if isinstance(entry, Node))
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Enum, Enum, str], ...]:
+        """All edges, in the table's order: (from, to, kind), kind "route", "back", "limit" or "error".
+
+        A `BACK` is drawn to each stage that can enter the pause by a route, or through a limit or an error.
+        """
+        from graph_agent.runtime.check import edges_of
+
+        return edges_of(self)

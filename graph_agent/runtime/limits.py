@@ -1,0 +1,108 @@
+"""The meter: it counts what a visit calls, and ends a node that would spend more turns than the run has left.
+
+One turn is one call of a model or of a metered tool. It is taken before the call is made, under a lock, so the threads
+of a fan-out can't overdraw it together. The signal that ends a node is no `Exception`: a node that catches everything
+it can still doesn't catch this, and no node can stretch its budget.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from graph_agent.protocols import Reply, ToolDenied, ToolUse
+
+
+class BudgetSpent(BaseException):
+    """The run has too few turns left for the next call. Caught by the loop alone; not an error of the node."""
+
+    def __init__(self, wanted: int) -> None:
+        super().__init__(f"{wanted} turns wanted")
+        self.wanted = wanted
+
+
+class Meter:
+    """The account of one visit: what it may still spend, and what it did. Safe to use from many threads."""
+
+    __slots__ = (
+        "_lock",
+        "_open",
+        "left",
+        "model_calls",
+        "notes",
+        "reserved",
+        "tokens_in",
+        "tokens_out",
+        "tool_uses",
+        "turns",
+    )
+
+    def __init__(self, left: int | None) -> None:
+        """`left`: the turns that this visit may spend; None: any number. See `unmetered`."""
+        self.left = left
+        self.turns = self.reserved = self.model_calls = self.tokens_in = self.tokens_out = 0
+        self.tool_uses: list[ToolUse] = []
+        self.notes: list[str] = []
+        self._open = True
+        self._lock = Lock()
+
+    def charge(self, turns: int = 1) -> None:
+        """Take turns for a call that is about to be made, from what was reserved first. Raises `BudgetSpent`."""
+        with self._lock:
+            self._check_open()
+            fresh = max(0, turns - self.reserved)
+            if self.left is not None and fresh > self.left:
+                raise BudgetSpent(turns)
+            self.reserved -= turns - fresh
+            self._take(fresh)
+            self.turns += turns
+
+    def reserve(self, turns: int) -> None:
+        """Set turns aside for calls to come. What is not used is not spent. Raises `BudgetSpent`."""
+        if type(turns) is not int or turns < 0:
+            raise ValueError(f"reserve({turns!r}): give a number of turns, 0 or more")
+        with self._lock:
+            self._check_open()
+            if self.left is not None and turns > self.left:
+                raise BudgetSpent(turns)
+            self._take(turns)
+            self.reserved += turns
+
+    def asked_model(self, reply: Reply) -> None:
+        with self._lock:
+            self.model_calls += 1
+            self.tokens_in += reply.tokens_in
+            self.tokens_out += reply.tokens_out
+
+    def called_tool(self, use: ToolUse) -> None:
+        with self._lock:
+            self.tool_uses.append(use)
+
+    def note(self, text: str) -> None:
+        with self._lock:
+            self.notes.append(text)
+
+    def close(self) -> None:
+        """The visit is over: a thread that it left behind can spend nothing more."""
+        with self._lock:
+            self._open = False
+
+    def _take(self, turns: int) -> None:
+        if self.left is not None:
+            self.left -= turns
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise ToolDenied("the visit that this context belongs to is over: what comes late is not done")
+
+
+class Unmetered(Meter):
+    """The account of a node whose calls are not the agent's spending: it counts them and takes no turns."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def charge(self, turns: int = 1) -> None:
+        with self._lock:
+            self._check_open()

@@ -1,0 +1,116 @@
+"""The loop. A run is: while the state stands at a node, run the node and take the step.
+
+All that decides is elsewhere: the table says which node (`graph.py`), `advance.py` says what follows, `limits.py` what
+may be spent. Here is the only place where something is called and something is written. The rule: an event is handed
+to the journal before the next node starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import isawaitable
+from typing import Any, TypeVar
+
+from graph_agent.protocols import Context
+from graph_agent.runtime.advance import check_state
+from graph_agent.runtime.errors import GraphAgentError, RunError, StepLimitReached
+from graph_agent.runtime.events import Event, Journal
+from graph_agent.runtime.graph import Graph, stage_name
+from graph_agent.runtime.state import GraphState
+from graph_agent.runtime.visit import Visit
+
+S = TypeVar("S", bound=GraphState)
+Listener = Callable[[Event], None]
+
+NO_CONTEXT = Context()
+
+
+def run_graph(
+    graph: Graph[S],
+    state: S,
+    ctx: Context = NO_CONTEXT,
+    *,
+    journal: Journal | None = None,
+    on_event: Listener | None = None,
+    max_steps: int = 10_000,
+) -> S:
+    """Run a graph until it stops by itself, at an end or a pause, and return the state in which it stands there.
+
+    `max_steps` is how many nodes this call may visit: a fuse, not a way to stop. Raises `RunError`s that carry the
+    state: `StateError`, `PatchError`, `RouteError`, `NodeError` (no `on_error`), `LimitReached` (no `on_limit`),
+    `StepLimitReached`; and `ContextError` when a node needs what the context lacks.
+    """
+    check_state(graph, state)
+    fuse = _fuse(max_steps)
+    while state.stage in graph.runs_on:
+        fuse = _burn(fuse, state)
+        visit = Visit(graph, state, ctx, journal, on_event)
+        while visit.open:  # again after a failed attempt, while the node has retries left
+            with visit:
+                visit.patch = visit.run(state, visit.ctx)
+        state = visit.settle()
+    return state
+
+
+async def arun_graph(
+    graph: Graph[S],
+    state: S,
+    ctx: Context = NO_CONTEXT,
+    *,
+    journal: Journal | None = None,
+    on_event: Listener | None = None,
+    max_steps: int = 10_000,
+) -> S:
+    """`run_graph` for graphs with `async` nodes. Plain nodes may stand among them."""
+    check_state(graph, state)
+    fuse = _fuse(max_steps)
+    while state.stage in graph.runs_on:
+        fuse = _burn(fuse, state)
+        visit = Visit(graph, state, ctx, journal, on_event)
+        while visit.open:
+            with visit:
+                patch = visit.run(state, visit.ctx)
+                visit.patch = await patch if isawaitable(patch) else patch
+        state = visit.settle()
+    return state
+
+
+def stream(
+    graph: Graph[S],
+    state: S,
+    ctx: Context = NO_CONTEXT,
+    *,
+    journal: Journal | None = None,
+    max_steps: int = 10_000,
+) -> Iterator[Event]:
+    """The same run as an iterator: one event a step, made when it is asked for. The last `event.state` is the result."""
+    check_state(graph, state)
+    fuse = _fuse(max_steps)
+    while state.stage in graph.runs_on:
+        fuse = _burn(fuse, state)
+        events: list[Event] = []
+        try:
+            state = run_graph(graph, state, ctx, journal=journal, on_event=events.append, max_steps=1)
+        except StepLimitReached as one_step:
+            state = one_step.state
+        except RunError:
+            yield from events
+            raise
+        yield from events
+
+
+class ArgumentError(GraphAgentError, ValueError):
+    """An argument that no run could use."""
+
+
+def _fuse(max_steps: int) -> int:
+    if type(max_steps) is not int or max_steps < 0:
+        raise ArgumentError(f"max_steps is {max_steps!r}: give a number of visits, 0 or more")
+    return max_steps
+
+
+def _burn(fuse: int, state: GraphState) -> int:
+    if fuse == 0:
+        text = f"the fuse of this call (max_steps) is burnt before {stage_name(state.stage)}, after {state.steps} steps"
+        raise StepLimitReached(f"{text} in all; hand the error's state back to run_graph to go on", state=state)
+    return fuse - 1
