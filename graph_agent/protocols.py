@@ -177,7 +177,7 @@ def _nowhere(_: Any, /) -> None:
     """A note or a reservation outside a run has nowhere to go."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
     """What a node may use besides the state. Frozen; a node gets its own, narrowed to what it declared.
 
@@ -195,30 +195,54 @@ class Context:
 
     def bind(self, node: Declared, account: Account, key: str) -> Context:
         """The node's own view: undeclared tools and models refuse, declared ones count on `account`."""
-        bound = Context.__new__(Context)
-        bound.__dict__.update(  # a frozen dataclass's own __init__ costs more than many a node
-            llm=_CountedLLM(self._llm_for(node), account) if node.model else _NoModel(node.stage),
-            tools=_CountedTools(self._tools_for(node), account),
-            policy=self.policy,
-            key=key,
-            note=account.note,
-            reserve=account.reserve,
-        )
-        return bound
+        return NodeContext(self, node, account, key)
 
-    def _llm_for(self, node: Declared) -> LLM:
-        if self.llm is None:
+
+class NodeContext(Context):
+    """A context narrowed to one visit of one node. What it holds is made when it is asked for: many nodes never ask."""
+
+    __slots__ = ("_visit",)
+    _visit: tuple[Context, Declared, Account, str]
+
+    def __init__(self, whole: Context, node: Declared, account: Account, key: str) -> None:
+        _set_visit(self, (whole, node, account, key))
+
+    @property
+    def llm(self) -> Any:
+        whole, node, account, _ = self._visit
+        if not node.model:
+            return _NoModel(node.stage)
+        if whole.llm is None:
             raise ContextError(f"{node.stage} asks a model, but the context has none: give Context(llm=...)")
-        llm: LLM = self.llm
-        return llm
+        return _CountedLLM(whole.llm, account)
 
-    def _tools_for(self, node: Declared) -> Tools:
-        if self.tools is None:
-            if node.tools:
-                raise ContextError(f"{node.stage} uses {', '.join(node.tools)}, but the context has no tools")
-            return _NoTools(node.stage)
-        tools: Tools = self.tools.only(node.tools)
-        return tools
+    @property
+    def tools(self) -> Any:
+        whole, node, account, _ = self._visit
+        if whole.tools is not None:
+            return _CountedTools(whole.tools.only(node.tools), account)
+        if node.tools:
+            raise ContextError(f"{node.stage} uses {', '.join(node.tools)}, but the context has no tools")
+        return _NoTools(node.stage)
+
+    @property
+    def policy(self) -> Any:
+        return self._visit[0].policy
+
+    @property
+    def key(self) -> str:
+        return self._visit[3]
+
+    @property
+    def note(self) -> Callable[[str], None]:
+        return self._visit[2].note
+
+    @property
+    def reserve(self) -> Callable[[int], None]:
+        return self._visit[2].reserve
+
+
+_set_visit: Any = NodeContext._visit.__set__  # type: ignore[attr-defined]  # the one way into a frozen slot that is cheap
 
 
 class _NoModel:

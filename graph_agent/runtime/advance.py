@@ -28,22 +28,26 @@ def advance(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, turns
     Raises `PatchError` or `RouteError`; nothing is applied then, only the turns stay spent on the error's `state`.
     """
     step = step_at(graph, state)
+    fields = state.__dict__.copy()
     try:
-        fields = _merged(step, state, patch)
+        if patch is not None:
+            _merge(step, state, fields, patch)
         fields["steps"] += 1
-        if turns:
-            fields["spent_turns"] += _whole(turns)
-        route = step.fixed or _routed(step, _made(state, fields), state)
+        fields["spent_turns"] += _whole(turns) if turns else 0
+        if step.fixed is not None:
+            return _moved(graph, state, fields, step.fixed)
+        return _moved(graph, state, fields.copy(), _routed(step, _made(state, fields), state))
     except (PatchError, RouteError) as error:
-        if turns:
-            error.state = charged(state, turns)
+        error.state = charged(state, turns)
         raise
-    return _moved(graph, state, fields, route)
 
 
 def apply_patch(graph: Graph[S], state: S, patch: Mapping[str, Any] | None) -> S:
     """The state with the patch merged in, neither counted nor routed. Raises `PatchError`."""
-    return _made(state, _merged(step_at(graph, state), state, patch))
+    fields = state.__dict__.copy()
+    if patch is not None:
+        _merge(step_at(graph, state), state, fields, patch)
+    return _made(state, fields)
 
 
 def may_start(graph: Graph[S], state: S) -> bool:
@@ -103,22 +107,18 @@ def check_state(graph: Graph[S], state: S) -> None:
         raise StateError(f"max_turns is {state.max_turns}: give 0 or more, or None for no limit", state=state)
 
 
-def _merged(step: Step, state: S, patch: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The fields after a patch. All of it is checked before anything is taken."""
-    fields: dict[str, Any] = state.__dict__.copy()
-    if patch is None:
-        return fields
+def _merge(step: Step, state: GraphState, fields: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Put a patch into a copy of the state's fields. At the first thing that does not fit the copy is given up."""
     if type(patch) is not dict and not isinstance(patch, Mapping):
         _refuse_value(step, state, patch)
-    checks = step.checks
+    writes = step.writes
     for name, value in patch.items():
-        check = checks.get(name)
-        if check is None or not check(value):
+        if name not in writes:
             _refuse_patch(step, state, patch)
-    for name, value in patch.items():
-        append = step.appends.get(name)
+        fits, append = writes[name]
+        if not fits(value):
+            _refuse_patch(step, state, patch)
         fields[name] = value if append is None else append(fields[name], value)
-    return fields
 
 
 def _whole(turns: int) -> int:
@@ -131,13 +131,16 @@ def _made(state: S, fields: dict[str, Any]) -> S:
     """An instance with these fields. They were checked one by one, so only the class's own rules are left to run."""
     made: S = _new(type(state))
     _set(made, "__dict__", fields)
-    invariants = getattr(made, "__post_init__", None)
-    if invariants is not None:
-        try:
-            invariants()
-        except ValueError as error:
-            raise PatchError(f"{stage_name(state.stage)}: {error}", state=state) from error
+    if hasattr(made, "__post_init__"):
+        _run_invariants(made, state)
     return made
+
+
+def _run_invariants(made: Any, state: GraphState) -> None:
+    try:
+        made.__post_init__()
+    except ValueError as error:
+        raise PatchError(f"{stage_name(state.stage)}: {error}", state=state) from error
 
 
 def _counted(state: GraphState, turns: int, visited: bool) -> dict[str, Any]:
@@ -160,14 +163,13 @@ def _routed(step: Step, merged: S, before: S) -> Route:
 
 
 def _moved(graph: Graph[S], state: S, fields: dict[str, Any], route: Route) -> S:
-    """The state at the route's end. `fields` may be what a router has seen, so it is copied, not changed."""
+    """The state at the route's end, made of `fields`, which nobody else may hold."""
     stage: Enum | None = route.stage
     if stage is BACK:
         stage = state.came_from
         if stage is None:
             text = f"{stage_name(state.stage)} goes BACK, but nothing says where from: came_from is None"
             raise RouteError(text, state=state)
-    fields = fields.copy()
     fields["stage"] = stage
     fields["route_reason"] = route.reason
     fields["came_from"] = state.stage if stage in graph.pauses else None
@@ -190,10 +192,10 @@ def _refuse_patch(step: Step, state: GraphState, patch: Mapping[str, Any]) -> No
     for name, value in patch.items():
         if name not in known:
             found.append((name, f"{name!r} is no field of {type(state).__name__}{nearest(name, known)}"))
-        elif name not in step.checks:
-            owned = ", ".join(sorted(step.checks)) or "nothing"
+        elif name not in step.writes:
+            owned = ", ".join(sorted(step.writes)) or "nothing"
             found.append((name, f"{name} is not {step.stage}'s to write: it owns {owned}"))
-        elif not step.checks[name](value):
+        elif not step.writes[name][0](value):
             path, wrong = misfit(known[name], value, name) or (name, "does not fit")
             found.append((name, f"{path}: {wrong}"))
     text = f"{step.stage} returned a patch that may not be applied: {'; '.join(text for _, text in found)}"

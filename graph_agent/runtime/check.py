@@ -51,14 +51,14 @@ def _step(stage: Enum, entry: Node | Pause, checks: Checks, appends: Mapping[str
         stage=stage_name(stage),
         entry=entry,
         run=node.run if node else None,
-        checks={name: checks[name] for name in entry.owns},
-        appends={name: appends[name] for name in entry.owns if name in appends},
+        writes={name: (checks[name], appends.get(name)) for name in entry.owns},
         router=None if isinstance(entry.to, Enum) else entry.to,
         fixed=Route(entry.to, f"{stage_name(stage)} is followed by {stage_name(entry.to)}")
         if isinstance(entry.to, Enum)
         else None,
         exits=frozenset((entry.to,) if fixed else entry.exits or ()),  # type: ignore[arg-type]
         spends=bool(node and node.spends),
+        metered=bool(node and node.metered),
         retry=node.retry if node else 0,
         tools=tuple(node.tools) if node else (),
         model=bool(node and node.model),

@@ -130,19 +130,20 @@ class Pause:
 class Step:
     """What the runtime needs to know of one stage, worked out once when the graph is built.
 
-    `stage` is the stage's name; `checks` and `appends` go by field name and hold only fields that the stage owns.
+    `stage` is the stage's name. `writes` has, for each field that the stage owns, the check of its type and, for an
+    appended one, how it takes new items.
     """
 
     member: Enum
     stage: str
     entry: Node | Pause
     run: Callable[[Any, Context], Any] | None
-    checks: Mapping[str, Callable[[object], bool]]
-    appends: Mapping[str, Append]
+    writes: Mapping[str, tuple[Callable[[object], bool], Append | None]]
     router: Router | None
     fixed: Route | None
     exits: frozenset[Enum]
     spends: bool
+    metered: bool
     retry: int
     tools: tuple[str, ...]
     model: bool
@@ -158,6 +159,8 @@ class Graph(Generic[S]):
     shared     fields that more than one stage may own
     on_limit   where a run goes when its turns are spent: a pause, an end, or a node that cannot spend
     on_error   where a run goes when a node raised and has no retries left
+
+    Worked out: `steps` and `checks` for the runtime, `pauses`, and `runs_on`, the stages at which a run does not stop.
     """
 
     state: type[S]
@@ -168,6 +171,8 @@ class Graph(Generic[S]):
     on_error: Any = None
     steps: Mapping[Any, Step] = field(init=False, repr=False)
     checks: Mapping[str, Callable[[object], bool]] = field(init=False, repr=False)
+    pauses: frozenset[Any] = field(init=False, repr=False)
+    runs_on: frozenset[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         from graph_agent.runtime.check import compiled  # it needs the names above
@@ -177,7 +182,10 @@ class Graph(Generic[S]):
         object.__setattr__(self, "shared", _names(self.shared))
         checks, steps = compiled(self)
         object.__setattr__(self, "checks", MappingProxyType(checks))
-        object.__setattr__(self, "steps", MappingProxyType(steps))
+        object.__setattr__(self, "steps", steps)
+        pauses = frozenset(stage for stage, entry in self.nodes.items() if isinstance(entry, Pause))
+        object.__setattr__(self, "pauses", pauses)
+        object.__setattr__(self, "runs_on", frozenset(steps) - pauses)
 
     @cached_property
     def stages(self) -> type[Enum]:
@@ -190,15 +198,6 @@ class Graph(Generic[S]):
         """The stage at which a run starts."""
         start: Enum = self.state.__dataclass_fields__["stage"].default
         return start
-
-    @cached_property
-    def pauses(self) -> frozenset[Enum]:
-        return frozenset(stage for stage, entry in self.nodes.items() if isinstance(entry, Pause))
-
-    @cached_property
-    def runs_on(self) -> frozenset[Enum]:
-        """The stages at which a run does not stop by itself."""
-        return frozenset(stage for stage, entry in self.nodes.items() if isinstance(entry, Node))
 
     @cached_property
     def edges(self) -> tuple[tuple[Enum, Enum, str], ...]:

@@ -23,26 +23,18 @@ class BudgetSpent(BaseException):
 class Meter:
     """The account of one visit: what it may still spend, and what it did. Safe to use from many threads."""
 
-    __slots__ = (
-        "_lock",
-        "_open",
-        "left",
-        "model_calls",
-        "notes",
-        "reserved",
-        "tokens_in",
-        "tokens_out",
-        "tool_uses",
-        "turns",
-    )
+    turns = 0
+    reserved = 0
+    model_calls = 0
+    tokens_in = 0
+    tokens_out = 0
+    tool_uses: tuple[ToolUse, ...] = ()
+    notes: tuple[str, ...] = ()
+    _open = True
 
     def __init__(self, left: int | None) -> None:
-        """`left`: the turns that this visit may spend; None: any number. See `unmetered`."""
+        """`left`: the turns that this visit may spend; None: any number."""
         self.left = left
-        self.turns = self.reserved = self.model_calls = self.tokens_in = self.tokens_out = 0
-        self.tool_uses: list[ToolUse] = []
-        self.notes: list[str] = []
-        self._open = True
         self._lock = Lock()
 
     def charge(self, turns: int = 1) -> None:
@@ -75,16 +67,17 @@ class Meter:
 
     def called_tool(self, use: ToolUse) -> None:
         with self._lock:
-            self.tool_uses.append(use)
+            self.tool_uses = (*self.tool_uses, use)
 
     def note(self, text: str) -> None:
         with self._lock:
-            self.notes.append(text)
+            self.notes = (*self.notes, text)
 
-    def close(self) -> None:
-        """The visit is over: a thread that it left behind can spend nothing more."""
+    def close(self) -> int:
+        """The visit is over: a thread that it left behind can spend nothing more. Returns the turns spent."""
         with self._lock:
             self._open = False
+            return self.turns
 
     def _take(self, turns: int) -> None:
         if self.left is not None:
@@ -97,8 +90,6 @@ class Meter:
 
 class Unmetered(Meter):
     """The account of a node whose calls are not the agent's spending: it counts them and takes no turns."""
-
-    __slots__ = ()
 
     def __init__(self) -> None:
         super().__init__(None)

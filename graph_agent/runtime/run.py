@@ -17,7 +17,7 @@ from graph_agent.runtime.errors import GraphAgentError, RunError, StepLimitReach
 from graph_agent.runtime.events import Event, Journal
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.state import GraphState
-from graph_agent.runtime.visit import Visit
+from graph_agent.runtime.visit import Visit, teller
 
 S = TypeVar("S", bound=GraphState)
 Listener = Callable[[Event], None]
@@ -41,13 +41,17 @@ def run_graph(
     `StepLimitReached`; and `ContextError` when a node needs what the context lacks.
     """
     check_state(graph, state)
-    fuse = _fuse(max_steps)
+    fuse, tell = _fuse(max_steps), teller(journal, on_event)
     while state.stage in graph.runs_on:
         fuse = _burn(fuse, state)
-        visit = Visit(graph, state, ctx, journal, on_event)
+        visit = Visit(graph, state, ctx, tell)
         while visit.open:  # again after a failed attempt, while the node has retries left
-            with visit:
-                visit.patch = visit.run(state, visit.ctx)
+            try:
+                patch = visit.run(state, visit.ctx)
+            except BaseException as error:  # noqa: BLE001  # sorted out there; what is not the node's goes on up
+                visit.raised(error)
+            else:
+                visit.returned(patch)
         state = visit.settle()
     return state
 
@@ -63,14 +67,19 @@ async def arun_graph(
 ) -> S:
     """`run_graph` for graphs with `async` nodes. Plain nodes may stand among them."""
     check_state(graph, state)
-    fuse = _fuse(max_steps)
+    fuse, tell = _fuse(max_steps), teller(journal, on_event)
     while state.stage in graph.runs_on:
         fuse = _burn(fuse, state)
-        visit = Visit(graph, state, ctx, journal, on_event)
+        visit = Visit(graph, state, ctx, tell)
         while visit.open:
-            with visit:
+            try:
                 patch = visit.run(state, visit.ctx)
-                visit.patch = await patch if isawaitable(patch) else patch
+                if isawaitable(patch):
+                    patch = await patch
+            except BaseException as error:  # noqa: BLE001
+                visit.raised(error)
+            else:
+                visit.returned(patch)
         state = visit.settle()
     return state
 

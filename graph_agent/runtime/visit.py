@@ -1,20 +1,18 @@
 """One visit of one node: what it may use, how often it is tried, and what becomes of what it returns or raises.
 
-A `Visit` is used in a `with` block that holds the call and nothing else, so that the plain loop and the asynchronous one
-share everything but the `await`. Inside the block a node may raise anything; outside of it there is either a next
-state or one typed error that carries the state.
+The plain loop and the asynchronous one hold the call and nothing else, so they share all of this but the `await`. A
+node may raise what it likes; what comes out of a visit is either a next state or one typed error that carries the state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from graph_agent.protocols import Context
-from graph_agent.runtime.advance import advance, may_start, step_at, stop_at_error, stop_at_limit
-from graph_agent.runtime.errors import ContextError, RunError
+from graph_agent.runtime.advance import advance, may_start, stop_at_error, stop_at_limit
+from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, Journal, Kind
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.limits import BudgetSpent, Meter, Unmetered
@@ -26,96 +24,61 @@ S = TypeVar("S", bound=GraphState)
 class Visit(Generic[S]):
     """A node's turn at the state. `open` until it is decided how the visit ends; `settle` then gives the next state."""
 
-    __slots__ = (
-        "after",
-        "attempts",
-        "ctx",
-        "error",
-        "graph",
-        "journal",
-        "kind",
-        "meter",
-        "on_event",
-        "open",
-        "patch",
-        "run",
-        "started",
-        "state",
-        "step",
-    )
+    open = True
+    attempts = 1
+    kind: Kind = "finished"
+    error: BaseException | None = None
+    patch: Any = None
 
-    def __init__(
-        self,
-        graph: Graph[S],
-        state: S,
-        ctx: Context,
-        journal: Journal | None = None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
-        self.graph, self.state, self.journal, self.on_event = graph, state, journal, on_event
-        self.step = step = step_at(graph, state)
+    def __init__(self, graph: Graph[S], state: S, ctx: Context, tell: Callable[[Event], None] | None) -> None:
+        step = graph.steps[state.stage]
+        limit = state.max_turns
+        self.graph, self.state, self.step, self.tell = graph, state, step, tell
         self.run: Callable[[S, Context], Any] = step.run  # type: ignore[assignment]  # the loop visits nodes only
-        self.patch: Any = None
-        self.after: S = state
-        self.error: BaseException | None = None
-        self.kind: Kind = "finished"
-        self.attempts = 1
-        self.meter = _meter(step.entry.metered, state)  # type: ignore[union-attr]
-        self.started = perf_counter()
-        self.open = may_start(graph, state)
-        if self.open:
-            self._bind(ctx)
-        else:
+        self.after = state
+        self.meter = meter = (
+            Meter(None if limit is None else limit - state.spent_turns) if step.metered else Unmetered()
+        )
+        self.ctx = ctx.bind(step, meter, f"{state.task_id}:{step.stage}:{state.steps + 1}")
+        self.started = perf_counter() if tell else 0.0
+        if limit is not None and not may_start(graph, state):
             self.attempts = 0
             self._stop(started=False, wanted=1)
 
-    def __enter__(self) -> Visit[S]:
-        return self
+    def returned(self, patch: Any) -> None:
+        """The node returned: take the step."""
+        self.open, self.patch = False, patch
+        try:
+            self.after = advance(self.graph, self.state, patch, turns=self.meter.close())
+        except RunError as error:
+            self._end("failed", error)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        """Decide what the attempt came to. What is neither an error of the node nor the budget's signal goes through."""
-        if error is None:
-            self._finish()
-        elif isinstance(error, BudgetSpent):
+    def raised(self, error: BaseException) -> None:
+        """The node raised: try again, go where the table says, or end with a typed error.
+
+        What is neither an error of the node nor the budget's signal (Ctrl-C, say) is raised again as it is.
+        """
+        if isinstance(error, BudgetSpent):
             self._stop(started=True, wanted=error.wanted)
         elif not isinstance(error, Exception):
             self.meter.close()
-            return False
+            raise error
         elif self.attempts <= self.step.retry:
             self.attempts += 1
         else:
             self._fail(error)
-        return True
 
     def settle(self) -> S:
         """Report the step, then give the next state, or raise what the visit ended with."""
-        self.meter.close()
-        if self.journal is not None or self.on_event is not None:
-            event = self._event()
-            if self.journal is not None:
-                self.journal.write(event)
-            if self.on_event is not None:
-                self.on_event(event)
-        if isinstance(self.error, RunError):
+        if self.tell is not None:
+            self.tell(self._event())
+        if self.error is not None and isinstance(self.error, RunError):
             raise self.error
         return self.after
 
-    def _bind(self, ctx: Context) -> None:
-        try:
-            self.ctx = ctx.bind(self.step, self.meter, f"{self.state.task_id}:{self.step.stage}:{self.state.steps + 1}")
-        except ContextError as error:
-            self._fail(error)
-
-    def _finish(self) -> None:
-        self.open = False
-        try:
-            self.after = advance(self.graph, self.state, self.patch, turns=self.meter.turns)
-        except RunError as error:
-            self._end("failed", error)
-
     def _stop(self, *, started: bool, wanted: int) -> None:
         try:
-            self.after = stop_at_limit(self.graph, self.state, turns=self.meter.turns, started=started, wanted=wanted)
+            self.after = stop_at_limit(self.graph, self.state, turns=self.meter.close(), started=started, wanted=wanted)
         except RunError as error:
             self._end("limit", error)
         else:
@@ -123,7 +86,7 @@ class Visit(Generic[S]):
 
     def _fail(self, error: Exception) -> None:
         try:
-            self.after = stop_at_error(self.graph, self.state, error, turns=self.meter.turns)
+            self.after = stop_at_error(self.graph, self.state, error, turns=self.meter.close())
         except RunError as raised:
             self._end("failed", raised)
         else:
@@ -148,15 +111,23 @@ class Visit(Generic[S]):
             model_calls=meter.model_calls,
             tokens_in=meter.tokens_in,
             tokens_out=meter.tokens_out,
-            tool_uses=tuple(meter.tool_uses),
-            notes=tuple(meter.notes),
+            tool_uses=meter.tool_uses,
+            notes=meter.notes,
             attempts=self.attempts,
             seconds=perf_counter() - self.started,
             error=self.error,
         )
 
 
-def _meter(metered: bool, state: GraphState) -> Meter:
-    if not metered:
-        return Unmetered()
-    return Meter(None if state.max_turns is None else max(0, state.max_turns - state.spent_turns))
+def teller(journal: Journal | None, on_event: Callable[[Event], None] | None) -> Callable[[Event], None] | None:
+    """Who is told of each step: the journal first, then the listener; None when nobody listens."""
+    if journal is None:
+        return on_event
+    if on_event is None:
+        return journal.write
+
+    def tell(event: Event) -> None:
+        journal.write(event)
+        on_event(event)
+
+    return tell

@@ -1,0 +1,1 @@
+"""The repair agent: a failing test goes in, a verified patch comes out, or a reason why not."""

@@ -1,0 +1,178 @@
+"""DIAGNOSE: look, and keep what was seen. No opinion is formed here; an observation is what a tool returned.
+
+The test commands and the diff run side by side, then the failing command runs once more under a tracer, then the
+files that it points at are read. The rule: a run goes on only when something fails that can be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from graph_agent.protocols import Context, ToolError, ToolResult
+from graph_agent.runtime.fanout import fan_out
+from graph_agent.verify.report import Verdict, traceback_places
+from graph_agent.workflows.repair.nodes.evidence import check_of, shortened, stable
+from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
+from graph_agent.workflows.repair.state import LinesRun, Observation, TaskState
+
+WORKERS = 4
+MOST_OUTPUT = 8_000  # characters of a test run's output that an observation keeps
+_CALLED = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
+
+
+def diagnose(state: TaskState, ctx: Context) -> dict[str, Any]:
+    """Run, trace, read; return the observations, and why the run can't go on where it can't."""
+    look = _Look(state=state, ctx=ctx, policy=ctx.policy)
+    blocked = _run_tests(look) or _read_sources(look)
+    return {"observations": tuple(look.seen), "risks": tuple(look.risks), "blocked": blocked}
+
+
+@dataclass
+class _Look:
+    """One look at the workspace while it is taken: nothing of it outlives the node but what it returns."""
+
+    state: TaskState
+    ctx: Context
+    policy: EvaluationPolicy
+    seen: list[Observation] = field(default_factory=list)
+    risks: list[str] = field(default_factory=list)
+    lines: dict[str, LinesRun] = field(default_factory=dict)
+    failing: Command | None = None
+    output: str = ""
+
+    def observe(self, source: str, text: str, **more: Any) -> Observation:
+        number = len(self.state.observations) + len(self.seen) + 1
+        seen = Observation(id=f"O{number}", source=source, text=text, **more)
+        self.seen.append(seen)
+        return seen
+
+    def call_all(self, calls: Iterable[Callable[[], ToolResult]]) -> list[ToolResult | str]:
+        """The results in order; a sentence where there is none."""
+        jobs = list(calls)
+        outcomes = fan_out(jobs, workers=WORKERS, timeout=self.policy.look_timeout, on_timeout="cancel_rest")
+        return [one.value if one.ok and one.value else f"{one.status}: {one.error or ''}" for one in outcomes]
+
+    def read(self, paths: Iterable[str]) -> list[str]:
+        """Read files side by side; returns what could not be read."""
+        wanted = list(paths)
+        results = self.call_all(partial(self.ctx.tools.call, "read_file", path=path) for path in wanted)
+        unread = []
+        for path, result in zip(wanted, results, strict=True):
+            if isinstance(result, ToolResult) and result.ok and not result.value.truncated:
+                self.observe("read_file", result.value.text, path=path, sha256=result.value.sha256)
+            else:
+                unread.append(f"{path} ({_why(result)})")
+        return unread
+
+
+def _run_tests(look: _Look) -> str:
+    """Run the policy's tests and look at the diff. Returns why the run can't go on, or ""."""
+    commands = look.policy.tests
+    runs = [partial(look.ctx.tools.call, "run_command", argv=command.argv) for command in commands]
+    diff, *results = look.call_all([partial(look.ctx.tools.call, "diff"), *runs])
+    if isinstance(diff, ToolResult) and diff.ok:
+        look.observe("diff", diff.value or "nothing differs from the baseline")
+    else:
+        look.risks.append(f"the diff could not be read: {_why(diff)}")
+    if not commands:
+        return "no test runs: the policy has no test command"
+    reasons = [_observe_run(look, command, result) for command, result in zip(commands, results, strict=True)]
+    if look.failing is not None:
+        return ""
+    return next((reason for reason in reasons if reason), "nothing fails: all tests pass before any change")
+
+
+def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str:
+    """Keep one run. Returns why it proves nothing, or ""."""
+    if isinstance(result, str):
+        look.observe(f"run_command {command.text}", f"the command did not come to an end: {result}")
+        return f"no test runs: {command.text}: {result}"
+    check = check_of(command, result)
+    output = stable(result.value.output) if result.ok else ""
+    look.observe(f"run_command {command.text}", shortened(output, MOST_OUTPUT), check=check)
+    if check.ruling is Verdict.FAIL or check.reason == "timed out":
+        if look.failing is None:
+            look.failing, look.output = command, output
+        return ""
+    return "" if check.verdict is Verdict.PASS else f"no test runs: {check.problem or check.reason}: {command.text}"
+
+
+def _read_sources(look: _Look) -> str:
+    """Trace the failing command, then read the failing test and the sources it points at."""
+    trace = _trace(look)
+    known = {file.path for file in look.state.baseline}
+    pointed = [path for path, _ in traceback_places(look.output) if path in known]
+    tests = [path for path in dict.fromkeys(pointed) if not look.policy.may_write(path)]
+    unread = look.read(tests[:1])
+    if unread:
+        return f"the failing test can't be read: {unread[0]}"
+    sources = list(
+        dict.fromkeys(path for path in _suspects(look, trace, pointed, known) if look.policy.may_write(path))
+    )
+    unread = look.read(sources[: look.policy.max_reads])
+    if not any(look.policy.may_write(one.path) for one in look.seen if one.source == "read_file"):
+        return f"no source that the failing test points at can be read: {'; '.join(unread) or 'none was found'}"
+    if unread and sources and unread[0].startswith(sources[0]):
+        return f"the source that the failing test points at can't be read: {unread[0]}"
+    return ""
+
+
+def _suspects(look: _Look, trace: Any, pointed: list[str], known: set[str]) -> Iterator[str]:
+    """Paths, the likeliest first: in a traceback, then run by failing tests, then named in one, then all others."""
+    yield from pointed
+    if trace is not None:
+        yield from (path for path in trace.traceback if path in known)
+        only = {path: len(set(run) - set(trace.passing.get(path, ()))) for path, run in trace.failing.items()}
+        yield from (path for path in sorted(only, key=lambda path: (-only[path], path)) if path in known)
+        if any(look.policy.may_write(path) for path in trace.failing):
+            return
+    elif not any(look.policy.may_write(path) for path in pointed):
+        yield from _defining(look)
+    yield from sorted(known)
+
+
+def _defining(look: _Look) -> Iterator[str]:
+    """Files that define what the failing test calls: for a workspace whose tests can't be traced."""
+    test = next((one.text for one in look.seen if one.source == "read_file"), look.output)
+    names = [name for name in dict.fromkeys(_CALLED.findall(test)) if not name.startswith(("test", "assert"))]
+    if not names:
+        return
+    found = look.ctx.tools.call("search", text=rf"^\s*(?:def|class) (?:{'|'.join(names[:40])})\b", regex=True)
+    if found.ok:
+        look.observe("search", "\n".join(f"{hit.path}:{hit.line}: {hit.text.strip()}" for hit in found.value.hits))
+        yield from (hit.path for hit in found.value.hits)
+
+
+def _trace(look: _Look) -> Any:
+    """Which lines the failing and the passing tests run; None, and an observation why, where that can't be told."""
+    assert look.failing is not None
+    result = look.call_all([partial(look.ctx.tools.call, "trace_tests", argv=look.failing.argv)])[0]
+    if not isinstance(result, ToolResult) or not result.ok:
+        look.observe("trace_tests", f"the tests could not be traced: {_why(result)}")
+        return None
+    trace = result.value
+    paths = sorted({*trace.failing, *trace.traceback} & {file.path for file in look.state.baseline})
+    lines = tuple(
+        LinesRun(
+            path=path,
+            failing=trace.failing.get(path, ()),
+            passing=trace.passing.get(path, ()),
+            traceback=trace.traceback.get(path, ()),
+        )
+        for path in paths
+        if look.policy.may_write(path)
+    )
+    outcomes = "\n".join(f"{outcome}: {name}" for name, outcome in trace.tests if outcome != "passed")
+    look.observe("trace_tests", shortened(outcomes, MOST_OUTPUT), lines=lines)
+    return trace
+
+
+def _why(result: ToolResult | str) -> str:
+    if isinstance(result, str):
+        return result
+    error: ToolError | None = result.error
+    return str(error) if error else "it is too large to be read whole"

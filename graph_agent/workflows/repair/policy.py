@@ -1,0 +1,95 @@
+"""What decides success: the rules of a repair, frozen, outside the state, read by nodes and written by none.
+
+A policy says what may be changed, which commands are the evidence, what a request may not ask for, and how much may be
+done. The rule: it is made before the run starts, and its fingerprint stands in each verification, so a verdict can
+always be traced to the rules it was given under.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Literal
+
+from graph_agent.llm.editprompts import EditFormat
+from graph_agent.runtime.codec import encode
+from graph_agent.runtime.jsontext import dumps
+from graph_agent.tools.paths import matches
+
+SOURCES = ("**/*.py",)
+
+PROTECTED = (
+    "tests/**", "test/**", "**/tests/**", "**/test/**", "test_*.py", "*_test.py", "tests.py", "conftest.py",
+    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "pytest.ini", "pytest.py", "unittest.py",
+    "sitecustomize.py", "usercustomize.py", "Makefile", "*.pth", ".coveragerc",
+    ".github/**", ".gitlab-ci.yml", ".circleci/**", ".ci/**", "azure-pipelines.yml",
+)  # fmt: skip
+
+FORBIDDEN_WORDS = (
+    "deploy", "delete", "drop table", "force push", "release", "publish", "shutdown", "credential", "credentials",
+    "password", "production",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command that is evidence. A "test" must report a test that passed; for a "check" exit code 0 is enough."""
+
+    argv: tuple[str, ...]
+    kind: Literal["test", "check"] = "test"
+
+    @property
+    def text(self) -> str:
+        """The command as a person writes it, the interpreter by its short name."""
+        program = PurePath(self.argv[0]).name if self.argv else ""
+        return " ".join((program, *self.argv[1:]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationPolicy:
+    """The rules of one repair.
+
+    allowed_root     the workspace must lie in this folder
+    write, protect   glob patterns of what may be changed, and of what may not, which wins (see `tools.paths.matches`)
+    commands         what must succeed
+    holdout          whether there are held-out tests; they run at most `holdout_runs` times, since each run leaks a bit
+    forbidden_words  a request with one of these goes to a person before any model sees it
+    max_files        how many files a patch may change
+    max_reads        how many files DIAGNOSE may read
+    look_timeout     seconds for DIAGNOSE to look at the workspace
+    formats          the shapes in which a model may propose edits: the first, and after an invalid answer the next
+    rules            the project's own rules, for REVIEW
+    """
+
+    allowed_root: str
+    commands: tuple[Command, ...]
+    write: tuple[str, ...] = SOURCES
+    protect: tuple[str, ...] = PROTECTED
+    holdout: bool = False
+    holdout_runs: int = 3
+    forbidden_words: tuple[str, ...] = FORBIDDEN_WORDS
+    max_files: int = 3
+    max_reads: int = 3
+    look_timeout: float = 120.0
+    formats: tuple[EditFormat, ...] = ("replace",)
+    rules: tuple[str, ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal rules have equal fingerprints: the SHA-256 of the policy as JSON."""
+        return sha256(dumps(encode(self)).encode()).hexdigest()
+
+    @property
+    def tests(self) -> tuple[Command, ...]:
+        return tuple(command for command in self.commands if command.kind == "test")
+
+    def may_write(self, path: str) -> bool:
+        return matches(path, self.write) and not matches(path, self.protect)
+
+    def forbidden_word(self, request: str) -> str | None:
+        """The first word of the policy that a request asks for, whatever its case."""
+        found = (word for word in self.forbidden_words if re.search(rf"\b{re.escape(word)}\b", request, re.IGNORECASE))
+        return next(found, None)

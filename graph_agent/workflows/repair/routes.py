@@ -1,0 +1,170 @@
+"""The routes of a repair: every decision on where to go next, each a pure function of the state.
+
+Theory of operation. A node does its work and leaves facts; a router looks at the facts and at nothing else, so all
+that can happen is written on this page. Three habits hold throughout:
+
+- Evidence first: DONE is reached on a PASS alone, and a PASS is worked out from exit codes, counts and findings.
+- Budget before hope: after a failure the limits are looked at before another try is. `spent_turns` and `retries` only
+  grow, so there is no path that comes here for ever.
+- Doubt goes to a person: what is unknown, forbidden, blocked or out of budget ends at HUMAN with a sentence that says
+  why; only an empty request and a person's own word end at FAILED.
+"""
+
+from __future__ import annotations
+
+from graph_agent.runtime.graph import BACK, Question, Route
+from graph_agent.verify.report import Verdict
+from graph_agent.workflows.repair.state import Stage, TaskState
+
+
+def route_after_intake(state: TaskState) -> Route:
+    if not state.request.strip():
+        return Route(Stage.FAILED, "the request is empty: there is nothing to do")
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    return Route(Stage.DIAGNOSE, f"{len(state.baseline)} files taken down")
+
+
+def route_after_diagnose(state: TaskState) -> Route:
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    return Route(Stage.PLAN, f"{len(state.observations)} observations, a test fails")
+
+
+def route_after_plan(state: TaskState) -> Route:
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    if state.plan is None:
+        return Route(Stage.HUMAN, "there is no plan")
+    if not state.plan_approved:
+        return Route(Stage.HUMAN, f"the plan waits for approval: {state.plan.hypothesis}")
+    return Route(Stage.EXECUTE, f"a valid plan: {state.plan.hypothesis}")
+
+
+def route_after_execute(state: TaskState) -> Route:
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    return Route(Stage.VERIFY, f"{sum(one.attempt == len(state.repairs) for one in state.changes)} files written")
+
+
+def route_after_verify(state: TaskState) -> Route:
+    """Evidence, then budget, then doubt, and only then another try. The order is the rule."""
+    verification = state.verification
+    if verification is None:
+        return Route(Stage.HUMAN, "nothing was verified")
+    if verification.verdict is Verdict.PASS:
+        return _after_pass(state)
+    why = f"{verification.id} is {verification.verdict.value}, {verification.reason}"
+    if state.max_turns is not None and state.spent_turns >= state.max_turns:
+        return Route(Stage.HUMAN, f"{state.spent_turns} of {state.max_turns} turns are spent; {why}")
+    if state.retries >= state.max_retries:
+        return Route(Stage.HUMAN, f"{state.retries} of {state.max_retries} retries are spent; {why}")
+    if verification.permission_problem:
+        return Route(Stage.HUMAN, f"no edit can mend this: {verification.permission_problem}")
+    if verification.verdict is Verdict.UNKNOWN:
+        return Route(Stage.HUMAN, f"it can't be told whether this works; {why}")
+    return Route(Stage.REPAIR, why)
+
+
+def route_after_repair(state: TaskState) -> Route:
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    latest = state.repair
+    if latest is None:
+        return Route(Stage.HUMAN, "there is no repair")
+    if latest.decision != "repair" or latest.plan is None:
+        return Route(Stage.HUMAN, f"{latest.decision}: {latest.why}")
+    if not state.plan_approved:
+        return Route(Stage.HUMAN, f"the new plan waits for approval: {latest.why}")
+    return Route(Stage.EXECUTE, f"retry {state.retries} of {state.max_retries}: {latest.why}")
+
+
+def route_after_review(state: TaskState) -> Route:
+    if state.blocked:
+        return Route(Stage.HUMAN, state.blocked)
+    if not state.reviews:
+        return Route(Stage.HUMAN, "there is no review")
+    if state.reviews[-1].blockers:
+        return Route(Stage.HUMAN, f"the reviewer objects: {state.reviews[-1].blockers[0]}")
+    return _finish(state, "verified, and the reviewer has no objection")
+
+
+def route_after_human(state: TaskState) -> Route:
+    """Where a person's answer leads: by their word where they gave one, else by what they changed."""
+    decided = decision_of(state)
+    if state.give_up:
+        return Route(Stage.FAILED, "a person gave up")
+    if decided == "plan":
+        return Route(Stage.PLAN, "a person asks for a new plan")
+    if decided == "execute" or (not decided and _waited_for_approval(state)):
+        return Route(Stage.EXECUTE, "a person lets the plan be carried out")
+    if decided == "verify":
+        return Route(Stage.VERIFY, "a person asks for another verification")
+    if decided == "done" or (not decided and _patch_accepted(state)):
+        return Route(Stage.DONE, "a person accepts the verified patch")
+    return Route(BACK, "a person lets the run go on")
+
+
+def ask_person(state: TaskState) -> Question:
+    """What HUMAN asks: why the run stands here, with what an approval would be for."""
+    shown = {
+        "why": state.route_reason,
+        "risks": (state.risks_fingerprint, *state.risks),
+        "plan": (state.plan_fingerprint, state.plan_now),
+        "patch": (state.patch_fingerprint, state.verification),
+    }
+    return Question(f"{state.route_reason}. Go on, and how?", shown=shown)
+
+
+def refuse_answer(state: TaskState) -> str | None:
+    """Why an answer won't do, seen on the state that it would make."""
+    if state.give_up:
+        return None
+    decided = decision_of(state)
+    if decided == "done" and (state.verification is None or state.verification.verdict is not Verdict.PASS):
+        return "nothing passed verification, so nothing can be accepted as done"
+    if decided == "execute" and state.plan_now is None:
+        return "there is no plan to carry out"
+    if state.max_retries < state.retries:
+        return f"max_retries={state.max_retries} is below the {state.retries} that are spent"
+    spends = {Stage.DIAGNOSE, Stage.PLAN, Stage.EXECUTE, Stage.REPAIR, Stage.REVIEW}
+    target = {"plan": Stage.PLAN, "execute": Stage.EXECUTE}.get(
+        decided, state.came_from if decided in ("", "back") else None
+    )
+    if target in spends and state.max_turns is not None and state.max_turns <= state.spent_turns:
+        return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns, or give up"
+    return None
+
+
+def decision_of(state: TaskState) -> str:
+    """What a person decided at this pause, "" for nothing. An older decision does not count.
+
+    The pause is the one at which the state stands, or which it has just left: an answer counts as a visit.
+    """
+    here = {f"{state.task_id}:{state.steps - 1}", f"{state.task_id}:{state.steps}"}
+    latest = state.decisions[-1] if state.decisions else None
+    return latest.to if latest is not None and latest.pause in here else ""
+
+
+def _after_pass(state: TaskState) -> Route:
+    assert state.verification is not None
+    if state.review:
+        return Route(Stage.REVIEW, f"{state.verification.id} passed, a review was asked for")
+    return _finish(state, f"{state.verification.id} passed: {state.verification.reason}")
+
+
+def _finish(state: TaskState, why: str) -> Route:
+    if not state.patch_approved:
+        return Route(Stage.HUMAN, f"the patch waits for approval; {why}")
+    return Route(Stage.DONE, why)
+
+
+def _waited_for_approval(state: TaskState) -> bool:
+    """Whether the run stood here for the plan's sake, and the plan is approved now."""
+    asked = "plan" in state.approve and state.came_from in (Stage.PLAN, Stage.REPAIR)
+    return asked and not state.blocked and state.plan_now is not None and state.plan_approved
+
+
+def _patch_accepted(state: TaskState) -> bool:
+    passed = state.verification is not None and state.verification.verdict is Verdict.PASS
+    return passed and state.patch_fingerprint in state.approval

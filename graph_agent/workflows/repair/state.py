@@ -1,0 +1,264 @@
+"""The state of a repair: what was asked, seen, planned, changed and verified. Nothing in it is believed, all is kept.
+
+Observations and verifications have ids, `O1`, `V1`, so that a plan can cite them and a reader can look them up. The
+rule: a verdict is worked out from what is recorded beside it (exit codes, counts, findings), so no node and no model
+can write one down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Literal
+
+from graph_agent.llm.edits import Edit
+from graph_agent.runtime.state import GraphState, appended, described
+from graph_agent.tools.files import FileInfo
+from graph_agent.verify.report import TestCounts, Verdict
+
+
+class Stage(StrEnum):
+    INTAKE = "intake"
+    DIAGNOSE = "diagnose"
+    PLAN = "plan"
+    EXECUTE = "execute"
+    VERIFY = "verify"
+    REPAIR = "repair"
+    REVIEW = "review"
+    HUMAN = "human"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One command that was run. `ruling` is what its report says; `verdict` believes a PASS only with the numbers."""
+
+    kind: Literal["test", "check", "held-out"]
+    command: str
+    exit_code: int | None
+    ruling: Verdict
+    reason: str
+    counts: TestCounts | None = None
+    summary: str = ""
+    problem: str = ""
+    isolation: str = "none"
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.ruling is not Verdict.PASS:
+            return self.ruling
+        ran = self.kind == "check" or (self.counts is not None and self.counts.passed > 0)
+        return Verdict.PASS if self.exit_code == 0 and ran and not self.problem else Verdict.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesRun:
+    """Which lines of a file the failing and the passing tests ran, and which stand in tracebacks (innermost first)."""
+
+    path: str
+    failing: tuple[int, ...] = ()
+    passing: tuple[int, ...] = ()
+    traceback: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """Something that a tool saw, or that was found wrong with a plan. `source` says by which tool, on what."""
+
+    id: str
+    source: str
+    text: str
+    path: str = ""
+    sha256: str = ""
+    check: Check | None = None
+    lines: tuple[LinesRun, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a model means to do. `claim` is what it says it will have achieved: kept, and never taken for evidence."""
+
+    hypothesis: str = described("what is wrong, in one or two sentences")
+    steps: tuple[str, ...] = described("what will be done, one sentence a step")
+    files_to_change: tuple[str, ...] = described("the paths of the files that the edits change")
+    cites: tuple[str, ...] = described("the ids of the observations and verifications that the hypothesis rests on")
+    edits: tuple[Edit, ...] = described("the edits; each replaces text that occurs exactly once in its file")
+    risks: tuple[str, ...] = described("what could go wrong", default=())
+    claim: str = described("what will hold when this is done", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What a model decided after a failed verification.
+
+    decision  "repair" (there is a new plan), "clarify" (a person must say more) or "human_review" (a person must look)
+    base      what the plan's edits apply to: the "original" text of the files, or the "current" one
+    """
+
+    decision: str = described("repair, clarify or human_review")
+    why: str = described("the reason for the decision, in one or two sentences")
+    cites: tuple[str, ...] = described("the ids of the observations and verifications that it rests on")
+    base: Literal["original", "current"] = described(
+        'what the edits apply to: "original" for the files as they were first, "current" as they are now',
+        default="original",
+    )
+    plan: Plan | None = described("the new plan; null unless the decision is repair", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A write that EXECUTE made. `attempt` 0 is the plan's, n the n-th repair's."""
+
+    path: str
+    before: str
+    after: str
+    attempt: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """One visit of VERIFY: the checks, what the guard found, and what became of the held-out tests.
+
+    `holdout` is "none" where there are none, "not run" when the visible tests or the guard did not pass, "spent" when
+    they have run as often as the policy allows.
+    """
+
+    id: str
+    attempt: int
+    checks: tuple[Check, ...]
+    findings: tuple[str, ...]
+    policy: str
+    isolation: str = "none"
+    holdout: Literal["none", "not run", "pass", "fail", "unknown", "spent"] = "none"
+
+    @property
+    def verdict(self) -> Verdict:
+        verdicts = {check.verdict for check in self.checks}
+        if self.findings or Verdict.FAIL in verdicts or self.holdout == "fail":
+            return Verdict.FAIL
+        tested = any(check.kind == "test" for check in self.checks)
+        if not tested or Verdict.UNKNOWN in verdicts or self.holdout not in ("none", "pass"):
+            return Verdict.UNKNOWN
+        return Verdict.PASS
+
+    @property
+    def permission_problem(self) -> str:
+        """The first problem of a kind that only a person can mend: something may not be run, read or written."""
+        return next((check.problem for check in self.checks if check.problem.startswith("permission")), "")
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is what it is: the first thing that stands against a pass."""
+        if self.findings:
+            return f"guard: {self.findings[0]}"
+        for check in self.checks:
+            if check.verdict is not Verdict.PASS:
+                return f"{check.reason}: {check.command}"
+        held_out = {
+            "fail": "the held-out tests failed",
+            "unknown": "the held-out tests did not run",
+            "spent": "the held-out tests have been run as often as the policy allows",
+            "not run": "the held-out tests were not run",
+        }
+        return held_out.get(self.holdout, "all checks passed" if self.checks else "nothing was run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """What a second reader said of the patch. A blocker stops the run; nothing in here can pass it."""
+
+    blockers: tuple[str, ...] = described("what must not be merged, one sentence each; empty when there is nothing")
+    comments: tuple[str, ...] = described("what could be better, one sentence each", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Where a person sends the run on. `pause` is the id of the pause that this answers, so it counts only once."""
+
+    pause: str
+    to: Literal["back", "plan", "execute", "verify", "done"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskState(GraphState):
+    """One task. What no node owns is a constant: max_retries, max_turns, review, approve.
+
+    `approve` names what waits for a person: "plan" (each plan before it is carried out), "finish" (the patch). A person
+    approves by fingerprint, so an approval is for what was shown and for nothing that came after.
+    """
+
+    stage: Stage = Stage.INTAKE
+    request: str
+    workspace: str
+    max_retries: int = 2
+    max_turns: int | None = 12
+    review: bool = False
+    approve: tuple[Literal["plan", "finish"], ...] = ()
+    blocked: str = ""
+    baseline: tuple[FileInfo, ...] = ()
+    observations: tuple[Observation, ...] = appended(key="id")
+    plan: Plan | None = None
+    repairs: tuple[Repair, ...] = appended()
+    retries: int = 0
+    changes: tuple[Change, ...] = appended()
+    verifications: tuple[Verification, ...] = appended(key="id")
+    reviews: tuple[Review, ...] = appended()
+    risks: tuple[str, ...] = appended(key=str)
+    approval: tuple[str, ...] = appended(key=str)
+    decisions: tuple[Decision, ...] = appended()
+    give_up: bool = False
+
+    @property
+    def verification(self) -> Verification | None:
+        """The latest; the failed ones before it stay where they are."""
+        return self.verifications[-1] if self.verifications else None
+
+    @property
+    def repair(self) -> Repair | None:
+        return self.repairs[-1] if self.repairs else None
+
+    @property
+    def plan_now(self) -> Plan | None:
+        """The plan to be carried out: the latest repair's, or the first one."""
+        return self.repair.plan if self.repair else self.plan
+
+    @property
+    def risks_fingerprint(self) -> str:
+        """What a person approves: the risks as they are known now. A new one makes an approval void."""
+        return _fingerprint("risks", *self.risks)
+
+    @property
+    def plan_fingerprint(self) -> str:
+        return _fingerprint("plan", repr(self.plan_now))
+
+    @property
+    def patch_fingerprint(self) -> str:
+        return _fingerprint("patch", repr(self.changes), repr(self.verification))
+
+    @property
+    def risk(self) -> Literal["low", "high"]:
+        return "high" if self.risks and self.risks_fingerprint not in self.approval else "low"
+
+    @property
+    def plan_approved(self) -> bool:
+        """Whether the present plan may be carried out, as far as a person has a say in it."""
+        return "plan" not in self.approve or self.plan_fingerprint in self.approval
+
+    @property
+    def patch_approved(self) -> bool:
+        return "finish" not in self.approve or self.patch_fingerprint in self.approval
+
+    @property
+    def holdout_runs(self) -> int:
+        return sum(one.holdout in ("pass", "fail", "unknown") for one in self.verifications)
+
+
+def next_id(letter: str, items: tuple[object, ...]) -> str:
+    """The id of the item that will follow: `O4` after three observations."""
+    return f"{letter}{len(items) + 1}"
+
+
+def _fingerprint(*parts: str) -> str:
+    return sha256("\0".join(parts).encode()).hexdigest()[:16]

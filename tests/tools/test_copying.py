@@ -1,0 +1,99 @@
+import os
+import stat
+
+import pytest
+
+from graph_agent.protocols import ToolError
+from graph_agent.tools import copying
+from graph_agent.tools.copying import copy_workspace
+from graph_agent.tools.paths import WorkspaceError
+from graph_agent.tools.workspace import Workspace
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="links, pipes and mode bits as POSIX has them")
+
+
+@pytest.fixture
+def source(tmp_path):
+    folder = tmp_path / "source"
+    (folder / "pkg" / "deep").mkdir(parents=True)
+    (folder / "empty").mkdir()
+    (folder / "pkg" / "deep" / "a.py").write_bytes(b"x = 1\r\n")
+    (folder / "run.sh").write_bytes(b"\0\xff")
+    return folder
+
+
+def test_a_copy_holds_the_same_bytes_folders_and_modes(source, tmp_path):
+    if os.name == "posix":
+        (source / "run.sh").chmod(0o755)
+    assert copy_workspace(source, tmp_path / "new" / "copy") == ()
+    copy = tmp_path / "new" / "copy"
+    assert Workspace(copy).list_files() == Workspace(source).list_files()
+    assert (copy / "empty").is_dir()
+    if os.name == "posix":
+        assert stat.S_IMODE((copy / "run.sh").stat().st_mode) == 0o755
+
+
+def test_version_control_and_caches_are_not_copied(source, tmp_path):
+    for folder in (".git", "pkg/__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"):
+        (source / folder).mkdir()
+        (source / folder / "x").write_text("x", encoding="utf-8")
+    assert copy_workspace(source, tmp_path / "copy") == ()
+    assert sorted(entry.name for entry in (tmp_path / "copy").iterdir()) == ["empty", "pkg", "run.sh"]
+    assert [entry.name for entry in (tmp_path / "copy" / "pkg").iterdir()] == ["deep"]
+
+
+@POSIX
+def test_links_inside_point_into_the_copy(source, tmp_path):
+    (source / "one.py").symlink_to(source / "pkg" / "deep" / "a.py")
+    (source / "pkg" / "two").symlink_to("deep")
+    (source / "here").symlink_to(".")
+    assert copy_workspace(source, tmp_path / "copy") == ()
+    copy = tmp_path / "copy"
+    assert (copy / "one.py").resolve() == (copy / "pkg" / "deep" / "a.py").resolve()
+    assert (copy / "pkg" / "two").resolve() == (copy / "pkg" / "deep").resolve()
+    assert (copy / "here").resolve() == copy.resolve()
+
+
+@POSIX
+def test_links_out_and_special_files_are_left_behind_and_said(source, tmp_path):
+    (tmp_path / "secret").write_text("SECRET", encoding="utf-8")
+    (source / "out").symlink_to(tmp_path / "secret")
+    (source / "pkg" / "up").symlink_to("../..")
+    (source / "loop").symlink_to("loop")
+    os.mkfifo(source / "pipe")
+    left = copy_workspace(source, tmp_path / "copy")
+    assert [one.path for one in left] == ["loop", "out", "pipe", "pkg/up"]
+    assert "outside_workspace" in left[1].why and "pipe" in left[2].why
+    assert not any(os.path.lexists(tmp_path / "copy" / one.path) for one in left)
+
+
+def test_a_copy_is_not_laid_over_something(source, tmp_path):
+    (tmp_path / "copy").mkdir()
+    assert copy_workspace(source, tmp_path / "copy") == ()
+    with pytest.raises(WorkspaceError, match="is there already"):
+        copy_workspace(source, tmp_path / "copy")
+
+
+@pytest.mark.parametrize("target", ["inside", ".", ".."])
+def test_a_copy_and_its_source_do_not_lie_in_one_another(source, target):
+    with pytest.raises(WorkspaceError, match="in one another"):
+        copy_workspace(source, source / target)
+
+
+def test_a_source_that_is_no_folder_is_refused(source, tmp_path):
+    with pytest.raises(WorkspaceError, match="no folder"):
+        copy_workspace(source / "run.sh", tmp_path / "copy")
+
+
+def test_a_workspace_with_too_many_entries_is_refused(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(copying, "MAX_ENTRIES", 3)
+    with pytest.raises(ToolError) as caught:
+        copy_workspace(source, tmp_path / "copy")
+    assert caught.value.kind == "too_large"
+
+
+@POSIX
+def test_a_hard_link_is_copied_as_a_file_of_its_own(source, tmp_path):
+    os.link(source / "run.sh", source / "twin.sh")
+    copy_workspace(source, tmp_path / "copy")
+    assert (tmp_path / "copy" / "twin.sh").stat().st_nlink == 1
