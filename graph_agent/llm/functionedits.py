@@ -52,11 +52,14 @@ def homes(file: Source, new: Function, owner: str) -> tuple[Function, ...]:
 
 
 def choose(pool: Sequence[tuple[str, Function]], name: str, new: Function) -> tuple[str, Function]:
-    """The one of several (path, function) that `new` must mean, by its first argument, decorators and signature."""
-    for trait in (_takes_self, _decorators):
-        pool = [(path, old) for path, old in pool if trait(old) == trait(new)] or pool
-    if len({(path, old.name) for path, old in pool}) == 1:  # the getter and the setter of one property
-        pool = [(path, old) for path, old in pool if _signature(old) == _signature(new)] or pool
+    """The one of several (path, function) that `new` must mean, by its first argument.
+
+    Of several with one full name, the one with the same decorators and signature.
+    """
+    pool = [(path, old) for path, old in pool if _takes_self(old) == _takes_self(new)] or pool
+    if len({(path, old.name) for path, old in pool}) == 1:  # of one property, overload or branch; never of two classes
+        for trait in (_decorators, _signature):
+            pool = [(path, old) for path, old in pool if trait(old) == trait(new)] or pool
     if len(pool) > 1:
         lines = tuple(old.node.lineno for _, old in pool)
         listed = ", ".join(f"{old.name} on line {old.node.lineno} of {path}" for path, old in pool)

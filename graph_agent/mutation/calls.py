@@ -81,7 +81,7 @@ def unwrapped(source: Source) -> Iterator[Edit]:
 
 
 def wrapped(source: Source) -> Iterator[Edit]:
-    """An expression is put into `abs`, `len`, `sorted`, `set`, `int`, `str` and the like, or gets `.lower()`."""
+    """An expression is put into `abs`, `len`, `sorted`, `set`, `int`, `str` and the like."""
     scopes = Scopes.of(source)
     for node in source.of(ast.expr):
         if not isinstance(
@@ -104,7 +104,18 @@ def wrapped(source: Source) -> Iterator[Edit]:
                 yield replace(
                     source, node, f"{call}({inside})", "wrap", weight, why=f"`{short(inside)}` is put into `{call}`"
                 )
-        if _maybe_text(scopes, node) and isinstance(node, ast.Name | ast.Call | ast.Subscript):
+
+
+def lettered(source: Source) -> Iterator[Edit]:
+    """A text gets `.lower()`, `.upper()` or `.strip()`."""
+    scopes = Scopes.of(source)
+    for node in source.of(ast.Name, ast.Call, ast.Subscript):
+        parent = source.parents[node]
+        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or isinstance(parent, ast.Expr):
+            continue
+        if getattr(parent, "func", None) is node or not _maybe_text(scopes, node):
+            continue
+        if not isinstance(parent, ast.Attribute) or TEXT in _kinds(scopes, node):
             for method, weight in _TEXT_METHODS:
                 yield replace(source, node, f"{source.seg(node)}.{method}()", "wrap", weight)
 
@@ -230,4 +241,4 @@ def _named(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
-FAMILIES = (arguments, siblings, unwrapped, wrapped, keywords, in_place)
+FAMILIES = (arguments, siblings, unwrapped, wrapped, lettered, keywords, in_place)

@@ -38,7 +38,7 @@ def extent(source: Source, statement: ast.stmt) -> tuple[int, int] | None:
 def margin(source: Source, statement: ast.stmt) -> str:
     """The white space before a statement."""
     start = source.whole(statement)[0]
-    return source.text[source.line_start(start) : start]
+    return source.text[source.line_start(start) : start].rpartition("\f")[2]
 
 
 def indented(source: Source, statement: ast.stmt, by: str) -> str | None:
@@ -49,9 +49,10 @@ def indented(source: Source, statement: ast.stmt, by: str) -> str | None:
     old = margin(source, statement)
     moved = []
     for line in source.text[lines[0] : lines[1]].splitlines(keepends=True):
-        if line.strip() and not line.startswith(old):
+        bare = line.lstrip("\f")  # a form feed starts the count of columns afresh
+        if line.strip() and not bare.startswith(old):
             return None
-        moved.append(by + line[len(old) :] if line.strip() else line)
+        moved.append(by + bare[len(old) :] if line.strip() else line)
     text = "".join(moved)
     return text if text.endswith(("\n", "\r")) else text + source.newline
 

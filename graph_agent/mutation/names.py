@@ -16,7 +16,7 @@ from .scope import Scopes, Variable
 from .source import Source
 from .write import replace, replace_outer
 
-_BUILTIN_VALUES = frozenset({"True", "False", "None"})
+_MOST_NAMES = 12
 
 
 def variables(source: Source) -> Iterator[Edit]:
@@ -26,10 +26,10 @@ def variables(source: Source) -> Iterator[Edit]:
         if not isinstance(node.ctx, ast.Load) or _is_callee(source, node):
             continue
         there = scopes.find(node, node.id)
-        others = [v for v in scopes.visible(node) if v.name != node.id]
+        others = [(scopes.fit(node, there, v), v.name) for v in scopes.visible(node) if v.name != node.id]
         share = 1.6 / max(2, len(others) + 1)
-        for other in others:
-            yield replace(source, node, other.name, "name", min(0.9, share * scopes.fit(node, there, other)))
+        for fit, name in sorted(others, key=lambda pair: -pair[0])[:_MOST_NAMES]:
+            yield replace(source, node, name, "name", min(0.9, share * fit))
 
 
 def unknown(source: Source) -> Iterator[Edit]:

@@ -56,9 +56,9 @@ def more_terms(source: Source) -> Iterator[Edit]:
         ):
             continue
         inside = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        others = [v for v in scopes.numbers(node) if v.name not in inside and NUMBER in v.kinds]
+        others = [v for v in scopes.numbers(node) if v.name not in inside]
         for variable in others:
-            unread = 3.0 if variable.reads == 0 else 1.0
+            unread = 3.0 if variable.reads == 0 else 1.0 if NUMBER in variable.kinds else 0.5
             for op, weight in (("-", 0.25), ("+", 0.25), ("*", 0.15)):
                 share = weight * unread / (len(others) + 2) * (1.0 if recursive else 0.5)
                 yield replace(source, node, f"{tight(source, node)} {op} {variable.name}", "operand", share)

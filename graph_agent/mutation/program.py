@@ -72,7 +72,7 @@ class Programs:
         source = self._source
         start = source.line_start(source.whole(holder)[0])
         end = max(source.line_end(source.span(holder)[1]), edit.end)
-        indented = source.text[start : start + 1].isspace()
+        indented = source.text[start : source.whole(holder)[0]].strip("\f") != ""
         text = source.text[start : edit.start] + edit.new + source.text[edit.end : end]
         body = _compiled(f"if 1:{source.newline}{text}" if indented else text)
         if indented and len(body) == 1:

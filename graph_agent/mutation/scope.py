@@ -92,7 +92,7 @@ class Scopes:
         return [v for v in self.local(node) if NUMBER in v.kinds or not v.kinds]
 
     def containers(self, node: ast.AST) -> list[Variable]:
-        return [v for v in self.local(node) if v.kinds - {NUMBER, BOOL, FUNCTION}]
+        return [v for v in self.local(node) if not v.kinds or v.kinds - {NUMBER, BOOL, FUNCTION}]
 
     def fit(self, node: ast.AST, there: Variable | None, other: Variable) -> float:
         """How likely it is that `other` was meant where `there` stands."""

@@ -14,7 +14,13 @@ from .source import Source
 
 _NO_CODE = re.compile(r"(?:\s|\\|[()]|#[^\r\n]*)*")
 _ATOM = re.compile(r"[\w.]+")
-_ARITHMETIC, _LOGIC = 1, 2
+_ARITHMETIC, _COMPARED, _JOINED, _LOOSEST = 1, 2, 3, 4
+_LEVELS: tuple[tuple[type[ast.expr] | tuple[type[ast.expr], ...], int], ...] = (
+    (ast.BinOp, _ARITHMETIC),
+    (ast.Compare, _COMPARED),
+    (ast.BoolOp, _JOINED),
+    ((ast.IfExp, ast.Lambda, ast.NamedExpr), _LOOSEST),
+)
 _SHOWN = 40
 
 
@@ -84,25 +90,30 @@ def tight(source: Source, node: ast.AST) -> str:
 
 
 def _looseness(text: str) -> int:
-    """0 for an atom, then arithmetic, then comparisons, `and`, `not`, conditional expressions."""
+    """How far out a text's own operator binds: one of the levels above, 0 for what holds together by itself."""
     if _ATOM.fullmatch(text):
         return 0
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return 0
-    if isinstance(node, ast.BinOp | ast.UnaryOp) and not isinstance(getattr(node, "op", None), ast.Not):
-        return _ARITHMETIC
-    if isinstance(node, ast.BoolOp | ast.Compare | ast.UnaryOp | ast.IfExp | ast.Lambda | ast.NamedExpr):
-        return _LOGIC
-    return _LOGIC if isinstance(node, ast.Tuple) and not text.lstrip().startswith("(") else 0
+    if isinstance(node, ast.UnaryOp):
+        return _COMPARED if isinstance(node.op, ast.Not) else _ARITHMETIC
+    if isinstance(node, ast.Tuple):
+        return 0 if text.lstrip().startswith("(") else _LOOSEST
+    return next((level for kinds, level in _LEVELS if isinstance(node, kinds)), 0)
 
 
 def _needs_parentheses(parent: ast.AST | None, node: ast.AST, looseness: int) -> bool:
-    if looseness == 0:
-        return False
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+        return looseness > _COMPARED
     if isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Await | ast.Starred):
-        return not (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not) and looseness == _ARITHMETIC)
-    if isinstance(parent, ast.Compare | ast.BoolOp | ast.IfExp | ast.comprehension | ast.FormattedValue):
-        return looseness == _LOGIC
-    return getattr(parent, "value" if isinstance(parent, ast.Subscript) else "func", None) is node
+        return looseness > 0
+    if isinstance(parent, ast.Compare):
+        return looseness > _ARITHMETIC
+    if isinstance(parent, ast.BoolOp):
+        return looseness > _COMPARED
+    if isinstance(parent, ast.IfExp | ast.comprehension | ast.FormattedValue):
+        return looseness > _JOINED
+    inner = getattr(parent, "value" if isinstance(parent, ast.Subscript) else "func", None)
+    return looseness > 0 and inner is node

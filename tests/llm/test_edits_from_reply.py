@@ -283,6 +283,14 @@ def test_an_unknown_function_is_answered_with_the_nearest_name() -> None:
     assert "did you mean 'price'" in str(refused(fence("def prices(n):\n    return 1\n")))
 
 
+def test_a_decorator_does_not_tell_one_class_from_another() -> None:
+    files = {
+        "a.py": "class A:\n    @cache\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        pass\n"
+    }
+    assert refused(fence("def f(self):\n    return 2\n"), files).kind == "ambiguous"
+    assert refused(fence("@cache\ndef f(self):\n    return 2\n"), files).kind == "ambiguous"
+
+
 def test_an_ambiguous_method_is_answered_with_the_candidates() -> None:
     error = refused(fence("def text(self):\n    return 1\n"))
     assert "Cart.text on line 24 of shop.py, Box.text on line 31 of shop.py" in str(error)

@@ -58,8 +58,8 @@ def tree_of(text: str) -> str:
 
 def check_all(source: str, within: tuple[int, int] | None = None) -> int:
     seen = {tree_of(source)}
-    count = 0
-    for count, mutant in enumerate(mutants(source, within=within), start=1):
+    made = list(mutants(source, within=within))
+    for mutant in made:
         text = mutant.apply(source)
         tree = tree_of(text)
         assert tree not in seen, f"{mutant} is not new"
@@ -67,7 +67,7 @@ def check_all(source: str, within: tuple[int, int] | None = None) -> int:
         assert text[: mutant.start] == source[: mutant.start]
         assert text[mutant.start + len(mutant.new) :] == source[mutant.end :]
         assert mutant.why and mutant.family and mutant.line >= 1
-    return count
+    return len(made)
 
 
 def test_every_mutant_of_a_tangled_source_parses_and_is_new() -> None:
@@ -87,7 +87,9 @@ atoms = st.one_of(names, st.integers(0, 3).map(str), st.sampled_from(["xs[0]", "
 expressions = st.recursive(
     atoms,
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "//", "<", "==", "in", "and", "or", "if b else"]), inner).map(" ".join),
+        st.tuples(inner, st.sampled_from(["+", "-", "//", "<", "==", "in", "and", "or", "if b else"]), inner).map(
+            " ".join
+        ),
         inner.map("({})".format),
         inner.map("not {}".format),
         st.tuples(inner, inner).map("max({0[0]}, {0[1]})".format),

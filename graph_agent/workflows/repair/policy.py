@@ -8,6 +8,7 @@ always be traced to the rules it was given under.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -93,3 +94,17 @@ class EvaluationPolicy:
         """The first word of the policy that a request asks for, whatever its case."""
         found = (word for word in self.forbidden_words if re.search(rf"\b{re.escape(word)}\b", request, re.IGNORECASE))
         return next(found, None)
+
+
+def default_tests(python: str, has_pytest: bool, paths: Collection[str]) -> Command:
+    """The test command of a workspace that names none: pytest where the interpreter has it, else unittest.
+
+    `paths` are the workspace's files. A `tests` folder that is no package is named to unittest, which would not look
+    into it by itself.
+    """
+    if has_pytest:
+        return Command(argv=(python, "-m", "pytest", "-q"))
+    folder = next((name for name in ("tests", "test") if any(path.startswith(f"{name}/") for path in paths)), None)
+    if folder is None or f"{folder}/__init__.py" in paths:
+        return Command(argv=(python, "-m", "unittest", "discover"))
+    return Command(argv=(python, "-m", "unittest", "discover", "-s", folder))

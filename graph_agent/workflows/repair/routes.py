@@ -44,7 +44,8 @@ def route_after_plan(state: TaskState) -> Route:
 def route_after_execute(state: TaskState) -> Route:
     if state.blocked:
         return Route(Stage.HUMAN, state.blocked)
-    return Route(Stage.VERIFY, f"{sum(one.attempt == len(state.repairs) for one in state.changes)} files written")
+    written = [one.path for one in state.changes if one.attempt == len(state.repairs)]
+    return Route(Stage.VERIFY, f"written: {', '.join(written)}")
 
 
 def route_after_verify(state: TaskState) -> Route:

@@ -1,0 +1,55 @@
+"""`--model`: which model a command asks. The key is read from the environment and stands on no command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from graph_agent.cli.exits import UsageError
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        default="offline",
+        metavar="offline|URL|replay:FILE",
+        help="offline (rules, no model; the default), the URL of an OpenAI-compatible server, or a recording",
+    )
+    parser.add_argument("--model-name", metavar="NAME", help="the model to ask for at that URL (GRAPH_AGENT_LLM_MODEL)")
+    parser.add_argument("--record", metavar="FILE", help="add each question and answer to a file for replay:FILE")
+
+
+def is_offline(options: argparse.Namespace) -> bool:
+    return bool(options.model == "offline")
+
+
+def model_of(options: argparse.Namespace) -> Any:
+    """The model that the options name. The key for a server is GRAPH_AGENT_LLM_KEY, else OPENAI_API_KEY."""
+    llm = _named(options)
+    if options.record:
+        from graph_agent.llm.record import RecordingLLM
+
+        return RecordingLLM(llm, Path(options.record))
+    return llm
+
+
+def _named(options: argparse.Namespace) -> Any:
+    model: str = options.model
+    if model == "offline":
+        from graph_agent.llm.offline import MutationLLM
+
+        return MutationLLM()
+    if model.startswith("replay:"):
+        from graph_agent.llm.record import ReplayLLM
+
+        return ReplayLLM(Path(model.removeprefix("replay:")))
+    if model.startswith(("http://", "https://")):
+        from graph_agent.llm.chat import ChatLLM
+
+        name = options.model_name or os.environ.get("GRAPH_AGENT_LLM_MODEL")
+        if not name:
+            raise UsageError("a server has many models: say which with --model-name or GRAPH_AGENT_LLM_MODEL")
+        return ChatLLM(model, name, os.environ.get("GRAPH_AGENT_LLM_KEY") or os.environ.get("OPENAI_API_KEY"))
+    raise UsageError(f"--model {model!r} is unknown: give offline, a URL that starts with http, or replay:FILE")

@@ -1,0 +1,137 @@
+"""From the options of `repair` to the policy, the tools and the first state."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from graph_agent.cli.exits import UsageError
+from graph_agent.cli.models import is_offline
+from graph_agent.cli.runfolder import RunFolder
+from graph_agent.llm.editprompts import EditFormat
+from graph_agent.protocols import ToolError
+from graph_agent.tools.command import parse_command
+from graph_agent.tools.paths import PatternError, Root, checked_patterns
+from graph_agent.tools.python import has_module, interpreter_of
+from graph_agent.tools.tree import plain_files
+from graph_agent.tools.workbench import Bench
+from graph_agent.workflows.repair.policy import PROTECTED, SOURCES, Command, EvaluationPolicy, default_tests
+from graph_agent.workflows.repair.state import TaskState
+
+OFFLINE_RETRIES = 300
+RETRIES = 2
+OFFLINE_READS, READS = 40, 3
+MOST_ENTRIES = 20_000
+
+
+def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
+    """The rules of the run. Raises `UsageError` for an option that no run could use."""
+    _check_numbers(options)
+    return EvaluationPolicy(
+        allowed_root=str(source),
+        commands=(*_tests(options, source), *(_command(text, "check") for text in options.check)),
+        write=_patterns("--allow", options.allow, source) if options.allow else SOURCES,
+        protect=(*PROTECTED, *_patterns("--protect", options.protect, source)),
+        holdout=holdout_of(options, source) is not None,
+        max_reads=OFFLINE_READS if is_offline(options) else READS,
+        look_timeout=2 * options.timeout + 30,
+        formats=_formats(options),
+        rules=_rules(options),
+    )
+
+
+def bench_of(options: argparse.Namespace, policy: EvaluationPolicy, folder: RunFolder) -> Bench:
+    """The settings of the tools: the policy's, on the run's private copies."""
+    return Bench(
+        root=folder.workspace,
+        baseline=folder.original,
+        writable=policy.write,
+        protected=policy.protect,
+        commands=tuple(command.argv for command in policy.commands),
+        tests=tuple(command.argv for command in policy.tests),
+        timeout=options.timeout,
+        isolation=options.isolation,
+        holdout=holdout_of(options, folder.source),
+    )
+
+
+def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
+    """The first state. Turns that were not given follow from the retries: each needs a repair and a few writes."""
+    offline = is_offline(options)
+    retries = options.retries if options.retries is not None else (OFFLINE_RETRIES if offline else RETRIES)
+    enough = 60 + 4 * retries if offline else max(12, 6 + 2 * (retries + 1))
+    return TaskState(
+        task_id=folder.folder.name,
+        request=options.request,
+        workspace=str(folder.source),
+        max_retries=retries,
+        max_turns=options.turns if options.turns is not None else enough,
+        review=options.review,
+    )
+
+
+def holdout_of(options: argparse.Namespace, source: Path) -> Path | None:
+    """The folder of the held-out tests: the one given, else the workspace's neighbour of that name."""
+    if options.holdout == "none":
+        return None
+    if options.holdout is not None:
+        given = Path(options.holdout)
+        if not given.is_dir():
+            raise UsageError(
+                f"--holdout {options.holdout}: there is no such folder; give one that holds tests, or none"
+            )
+        return given.absolute()
+    neighbour = source.with_name(f"{source.name}_holdout")
+    return neighbour if neighbour.is_dir() else None
+
+
+def _tests(options: argparse.Namespace, source: Path) -> tuple[Command, ...]:
+    if options.test:
+        return tuple(_command(text, "test") for text in options.test)
+    python = interpreter_of(source)
+    paths = {name for name, _ in plain_files(Root(source), limit=MOST_ENTRIES)}
+    return (default_tests(python, has_module(python, "pytest"), paths),)
+
+
+def _command(text: str, kind: str) -> Command:
+    try:
+        return Command(argv=parse_command(text), kind="test" if kind == "test" else "check")
+    except ToolError as error:
+        raise UsageError(f"--{kind} {text!r}: {error}") from error
+
+
+def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:
+    """Glob patterns; the name of a folder stands for all that is in it."""
+    patterns = [f"{one.rstrip('/')}/**" if (source / one).is_dir() else one for one in given]
+    try:
+        return checked_patterns(patterns)
+    except PatternError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def _formats(options: argparse.Namespace) -> tuple[EditFormat, ...]:
+    """What a model is likely to manage comes first: a whole function in a fence. The offline one writes JSON."""
+    given: EditFormat = options.edit_format
+    if options.edit_format != "auto":
+        return (given,)
+    return ("replace",) if is_offline(options) else ("function", "replace")
+
+
+def _rules(options: argparse.Namespace) -> tuple[str, ...]:
+    if options.rules is None:
+        return ()
+    if not options.review:
+        raise UsageError("--rules are for the review: give --review too")
+    try:
+        return (Path(options.rules).read_text(encoding="utf-8"),)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--rules {options.rules} can't be read: {error}") from error
+
+
+def _check_numbers(options: argparse.Namespace) -> None:
+    for name in ("retries", "turns"):
+        value = getattr(options, name)
+        if value is not None and value < 0:
+            raise UsageError(f"--{name} {value}: give 0 or more")
+    if not 0 < options.timeout < 86_400:
+        raise UsageError(f"--timeout {options.timeout}: give seconds, more than 0 and less than a day")
