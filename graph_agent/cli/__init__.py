@@ -1,8 +1,8 @@
 """The command line: `python3 -m graph_agent COMMAND`. One file a command; a command reads options and prints, no more.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 130 interrupted (143 by SIGTERM). The
-rule: what was asked for goes to stdout, what went wrong to stderr, as a sentence with the next thing to do; with
-`--json` stdout has one JSON object and nothing else, whatever happens.
+Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 130 interrupted; by other signals 128
+and their number (143 SIGTERM, 141 a closed pipe). The rule: what was asked for goes to stdout, what went wrong to
+stderr, as a sentence with the next thing to do; with `--json` stdout has one JSON object and nothing else.
 """
 
 from __future__ import annotations
@@ -10,80 +10,99 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
 
-from graph_agent.cli.exits import FAILED, INTERRUPTED, TERMINATED, USAGE, Terminated, UsageError, terminate_politely
+from graph_agent.cli.exits import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    PIPE_CLOSED,
+    USAGE,
+    Terminated,
+    UsageError,
+    terminate_politely,
+)
 from graph_agent.protocols import GraphAgentError
-
-if TYPE_CHECKING:
-    import argparse
-
-COMMANDS = ("repair", "demo", "graph", "permissions")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Raises nothing that a user's mistake could cause."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a console that can't show a character shows its number
+    if argv is None:
+        _speak_utf8()
+    _open_streams()
     terminate_politely()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has had enough. The interpreter would complain of it once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _run(words: list[str]) -> int:
     as_json = "--json" in words
     try:
-        options = _parser(as_json).parse_args(words)
+        from graph_agent.cli.arguments import parsed
+
+        options = parsed(words, as_json)
         code: int = options.command.run(options)
-        sys.stdout.flush()
         return code
+    except SystemExit as ended:  # argparse has printed a help
+        return FAILED if ended.code else DONE
     except UsageError as error:
         return _say(str(error), USAGE, "usage", as_json)
     except GraphAgentError as error:
         return _say(str(error), FAILED, "failed", as_json)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        return _closed_pipe(error) or _say(
-            f"{error.strerror or error}: {error.filename or ''}", FAILED, "failed", as_json
-        )
+        where = f": {error.filename}" if error.filename else ""
+        return _say(f"{error.strerror or error}{where}", FAILED, "failed", as_json)
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED, "interrupted", as_json)
-    except Terminated:
-        return _say("terminated", TERMINATED, "interrupted", as_json)
+        return _say("interrupted before anything was run", INTERRUPTED, "interrupted", as_json)
+    except Terminated as signal:
+        return _say("terminated before anything was run", signal.code, "interrupted", as_json)
+    except Exception as error:
+        if not as_json:
+            raise  # a fault of ours: the traceback is what a report of it needs
+        _print_traceback()
+        return _say(f"{type(error).__name__}: {error}", FAILED, "failed", as_json)
 
 
-def _parser(as_json: bool) -> argparse.ArgumentParser:
-    import argparse
+def _speak_utf8() -> None:
+    """Start anew in Python's UTF-8 mode where file names and arguments are read in another encoding.
 
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            if not as_json:
-                self.print_usage(sys.stderr)
-            raise UsageError(f"{message}; see python3 -m graph_agent {' '.join(self.prog.split()[1:])} --help")
+    In a C or Latin-1 locale a workspace's names and the words of a request would come out as something else.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or "utf8" in sys._xoptions or not sys.executable:
+        return
+    spoken = getattr(sys.stdout, "encoding", None) or "utf-8"  # what the console shows stays what it was
+    variables = {"PYTHONIOENCODING": spoken, **os.environ}
+    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], variables)
 
-    parser = Parser(prog="graph_agent", description="A graph runtime for agents, and two agents on it.")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
-    for name in COMMANDS:
-        module: ModuleType = import_module(f"graph_agent.cli.{name}")
-        summary = (module.__doc__ or "").split("\n")[0]
-        command: Any = commands.add_parser(
-            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        module.add_options(command)
-        command.set_defaults(command=module)
-    return parser
+
+def _open_streams() -> None:
+    """A console that can't show a character shows its number; a closed stream swallows what is printed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _say(message: str, code: int, status: str, as_json: bool) -> int:
     print(f"graph_agent: {message}", file=sys.stderr)
     if as_json:
-        from graph_agent.runtime.jsontext import dumps
+        from graph_agent.cli.jsonout import print_json
 
-        print(dumps({"status": status, "exit_code": code, "error": message}))
+        print_json({"status": status, "exit_code": code, "error": message})
     return code
 
 
-def _closed_pipe(error: OSError) -> int:
-    """Whoever read our output has had enough: end without a word."""
-    if not isinstance(error, BrokenPipeError):
-        return 0
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would complain at its exit
-    return FAILED
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()

@@ -8,7 +8,8 @@ from types import FrameType
 
 from graph_agent.protocols import GraphAgentError
 
-DONE, FAILED, USAGE, WAITING, FUSE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
+DONE, FAILED, USAGE, WAITING, FUSE = 0, 1, 2, 3, 4
+INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count it
 
 
 class UsageError(GraphAgentError):
@@ -16,14 +17,22 @@ class UsageError(GraphAgentError):
 
 
 class Terminated(BaseException):
-    """SIGTERM: like Ctrl-C, children are ended and what is done is kept."""
+    """SIGTERM, or the terminal is gone: like Ctrl-C, children are ended and what is done is kept."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.code = 128 + number
 
 
 def terminate_politely() -> None:
-    """Let SIGTERM unwind the stack as Ctrl-C does, so that child processes are not left behind."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _raise)
+    """Let a signal to end unwind the stack as Ctrl-C does, so that child processes are not left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _raise)
 
 
-def _raise(_: int, __: FrameType | None) -> None:
-    raise Terminated
+def _raise(number: int, _: FrameType | None) -> None:
+    raise Terminated(number)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from graph_agent.cli.exits import UsageError
-from graph_agent.runtime.errors import GraphError, nearest
+from graph_agent.runtime.errors import nearest
 from graph_agent.runtime.graph import Graph
 
 NAMED = {"repair": "graph_agent.workflows.repair.graph:GRAPH"}
@@ -16,19 +18,26 @@ NAMED = {"repair": "graph_agent.workflows.repair.graph:GRAPH"}
 
 def graph_of(name: str) -> Graph[Any]:
     """Import a graph. Raises `UsageError` for a name that leads to none."""
-    where = NAMED.get(name, name)
-    module_name, colon, attribute = where.partition(":")
-    if not colon:
+    module_name, colon, attribute = NAMED.get(name, name).partition(":")
+    if not colon or not module_name or not attribute:
         known = ", ".join(NAMED)
-        raise UsageError(f"there is no graph {name!r}{nearest(name, NAMED)}: give one of {known}, or module:NAME")
+        raise UsageError(f"there is no graph {name!r}{nearest(name, NAMED)}: give {known}, or module:NAME of your own")
+    if "/" in module_name or module_name.endswith(".py"):
+        raise UsageError(f"{name!r} names a file: give its module, as in package.module:NAME")
+    module = _imported(module_name)
+    found = getattr(module, attribute, None)
+    if not isinstance(found, Graph):
+        there = [key for key, value in vars(module).items() if isinstance(value, Graph)]
+        has = f"it has {', '.join(there)}" if there else "it has none"
+        raise UsageError(f"{module_name} has no graph {attribute!r}{nearest(attribute, there)}: {has}")
+    return found
+
+
+def _imported(name: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a user's module is looked for where they stand, as `python -m` does
     try:
-        found = getattr(import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"{name!r} can't be had: {error}") from error
-    except GraphError as error:
-        raise UsageError(str(error)) from error
-    if not isinstance(found, Graph):
-        raise UsageError(f"{name!r} is a {type(found).__name__}, not a Graph")
-    return found
+        with redirect_stdout(sys.stderr):  # what a module prints while it is imported is no part of the answer
+            return import_module(name)
+    except (Exception, SystemExit) as error:  # a user's module, which may raise anything
+        raise UsageError(f"{name} can't be imported: {type(error).__name__}: {error}") from error

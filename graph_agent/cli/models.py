@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from graph_agent.cli.exits import UsageError
+from graph_agent.llm.record import RecordingError, RecordingLLM, ReplayLLM
+from graph_agent.protocols import LLMError
+from graph_agent.runtime.errors import nearest
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +29,15 @@ def is_offline(options: argparse.Namespace) -> bool:
 
 
 def model_of(options: argparse.Namespace) -> Any:
-    """The model that the options name. The key for a server is GRAPH_AGENT_LLM_KEY, else OPENAI_API_KEY."""
-    llm = _named(options)
-    if options.record:
-        from graph_agent.llm.record import RecordingLLM
+    """The model that the options name. The key for a server is GRAPH_AGENT_LLM_KEY, else OPENAI_API_KEY.
 
-        return RecordingLLM(llm, Path(options.record))
-    return llm
+    Raises `UsageError` for one that can't be asked, and for a recording that can't be read or written.
+    """
+    try:
+        llm = _named(options)
+        return RecordingLLM(llm, Path(options.record)) if options.record is not None else llm
+    except (LLMError, RecordingError) as error:
+        raise UsageError(f"{error}; see --model and --record in python3 -m graph_agent repair --help") from error
 
 
 def _named(options: argparse.Namespace) -> Any:
@@ -42,8 +47,6 @@ def _named(options: argparse.Namespace) -> Any:
 
         return MutationLLM()
     if model.startswith("replay:"):
-        from graph_agent.llm.record import ReplayLLM
-
         return ReplayLLM(Path(model.removeprefix("replay:")))
     if model.startswith(("http://", "https://")):
         from graph_agent.llm.chat import ChatLLM
@@ -52,4 +55,5 @@ def _named(options: argparse.Namespace) -> Any:
         if not name:
             raise UsageError("a server has many models: say which with --model-name or GRAPH_AGENT_LLM_MODEL")
         return ChatLLM(model, name, os.environ.get("GRAPH_AGENT_LLM_KEY") or os.environ.get("OPENAI_API_KEY"))
-    raise UsageError(f"--model {model!r} is unknown: give offline, a URL that starts with http, or replay:FILE")
+    close = nearest(model, ("offline", "replay:FILE", "http://"))
+    raise UsageError(f"--model {model!r} is unknown{close}: give offline, a URL that starts with http, or replay:FILE")

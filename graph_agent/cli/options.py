@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+from typing import Literal
 
 from graph_agent.cli.exits import UsageError
 from graph_agent.cli.models import is_offline
@@ -11,9 +13,9 @@ from graph_agent.cli.runfolder import RunFolder
 from graph_agent.llm.editprompts import EditFormat
 from graph_agent.protocols import ToolError
 from graph_agent.tools.command import parse_command
-from graph_agent.tools.paths import PatternError, Root, checked_patterns
+from graph_agent.tools.copying import is_left_behind
+from graph_agent.tools.paths import PatternError, checked_patterns
 from graph_agent.tools.python import has_module, interpreter_of
-from graph_agent.tools.tree import plain_files
 from graph_agent.tools.workbench import Bench
 from graph_agent.workflows.repair.policy import PROTECTED, SOURCES, Command, EvaluationPolicy, default_tests
 from graph_agent.workflows.repair.state import TaskState
@@ -21,7 +23,8 @@ from graph_agent.workflows.repair.state import TaskState
 OFFLINE_RETRIES = 300
 RETRIES = 2
 OFFLINE_READS, READS = 40, 3
-MOST_ENTRIES = 20_000
+MOST = 1_000_000
+STEPS_A_RETRY, OTHER_STEPS = 3, 20  # repair, execute, verify; the rest of the way once, with room
 
 
 def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
@@ -29,7 +32,7 @@ def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
     _check_numbers(options)
     return EvaluationPolicy(
         allowed_root=str(source),
-        commands=(*_tests(options, source), *(_command(text, "check") for text in options.check)),
+        commands=(*_tests(options, source), *(_command(text, "check", source) for text in options.check)),
         write=_patterns("--allow", options.allow, source) if options.allow else SOURCES,
         protect=(*PROTECTED, *_patterns("--protect", options.protect, source)),
         holdout=holdout_of(options, source) is not None,
@@ -70,34 +73,44 @@ def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
     )
 
 
+def most_steps(state: TaskState) -> int:
+    """The last fuse: more node visits than a run with these retries can need, whatever happens in it."""
+    return OTHER_STEPS + STEPS_A_RETRY * state.max_retries
+
+
 def holdout_of(options: argparse.Namespace, source: Path) -> Path | None:
     """The folder of the held-out tests: the one given, else the workspace's neighbour of that name."""
     if options.holdout == "none":
         return None
-    if options.holdout is not None:
-        given = Path(options.holdout)
-        if not given.is_dir():
-            raise UsageError(
-                f"--holdout {options.holdout}: there is no such folder; give one that holds tests, or none"
-            )
-        return given.absolute()
-    neighbour = source.with_name(f"{source.name}_holdout")
-    return neighbour if neighbour.is_dir() else None
+    if options.holdout is None:
+        neighbour = source.with_name(f"{source.name}_holdout")
+        return neighbour if neighbour.is_dir() else None
+    given = Path(os.path.realpath(options.holdout))
+    if not options.holdout or not given.is_dir() or not any(given.iterdir()):
+        raise UsageError(f"--holdout {options.holdout!r} is no folder that holds tests: give one that does, or none")
+    if given.is_relative_to(source):
+        raise UsageError(f"--holdout {options.holdout} lies in the workspace, where a model sees it: move it outside")
+    return given
 
 
 def _tests(options: argparse.Namespace, source: Path) -> tuple[Command, ...]:
     if options.test:
-        return tuple(_command(text, "test") for text in options.test)
+        return tuple(_command(text, "test", source) for text in options.test)
     python = interpreter_of(source)
-    paths = {name for name, _ in plain_files(Root(source), limit=MOST_ENTRIES)}
+    folders = [source / name for name in ("tests", "test") if (source / name).is_dir()]
+    paths = {f"{folder.name}/{entry.name}" for folder in folders for entry in folder.iterdir()}
     return (default_tests(python, has_module(python, "pytest"), paths),)
 
 
-def _command(text: str, kind: str) -> Command:
+def _command(text: str, kind: Literal["test", "check"], source: Path) -> Command:
     try:
-        return Command(argv=parse_command(text), kind="test" if kind == "test" else "check")
+        program, *words = parse_command(text)
     except ToolError as error:
         raise UsageError(f"--{kind} {text!r}: {error}") from error
+    there = source / program
+    if Path(program).parts[1:] and is_left_behind(source / Path(program).parts[0]) and there.is_file():
+        program = str(there)  # the workspace's own environment is not copied: its programs run from where they are
+    return Command(argv=(program, *words), kind=kind)
 
 
 def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:
@@ -131,7 +144,7 @@ def _rules(options: argparse.Namespace) -> tuple[str, ...]:
 def _check_numbers(options: argparse.Namespace) -> None:
     for name in ("retries", "turns"):
         value = getattr(options, name)
-        if value is not None and value < 0:
-            raise UsageError(f"--{name} {value}: give 0 or more")
+        if value is not None and not 0 <= value <= MOST:
+            raise UsageError(f"--{name} {value}: give a number from 0 to {MOST}")
     if not 0 < options.timeout < 86_400:
         raise UsageError(f"--timeout {options.timeout}: give seconds, more than 0 and less than a day")

@@ -7,7 +7,7 @@ import shutil
 
 from graph_agent.cli.exits import DONE
 from graph_agent.cli.graphs import graph_of
-from graph_agent.runtime.jsontext import dumps
+from graph_agent.cli.jsonout import print_json
 from graph_agent.view.permissions import permissions, permissions_data
 
 
@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     graph = graph_of(options.graph)
     if options.json:
-        print(dumps({"stages": permissions_data(graph)}))
+        print_json({"stages": permissions_data(graph)})
     else:
-        print(permissions(graph, width=shutil.get_terminal_size((120, 24)).columns))
+        print(permissions(graph, width=shutil.get_terminal_size((120, 24)).columns).rstrip())
     return DONE

@@ -12,17 +12,21 @@ import os
 import sys
 from pathlib import Path
 
-from graph_agent.cli.exits import INTERRUPTED, TERMINATED, Terminated, UsageError
+from graph_agent.cli.exits import INTERRUPTED, PIPE_CLOSED, Terminated, UsageError
 from graph_agent.cli.home import new_run, runs_folder
 from graph_agent.cli.models import add_model_options, is_offline, model_of
-from graph_agent.cli.options import bench_of, policy_of, state_of
-from graph_agent.cli.report import Outcome, print_report
+from graph_agent.cli.options import bench_of, most_steps, policy_of, state_of
+from graph_agent.cli.outcome import Outcome
+from graph_agent.cli.report import print_report, visible
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.protocols import Context
+from graph_agent.protocols import Context, ToolError
 from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, trace_line
 from graph_agent.runtime.run import run_graph
+from graph_agent.runtime.textual import is_unicode
 from graph_agent.tools.applying import apply_files
+from graph_agent.tools.paths import WorkspaceError
+from graph_agent.tools.process import end_all
 from graph_agent.tools.workbench import workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.state import Stage, TaskState
@@ -58,47 +62,67 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--review needs a model: the offline one proposes edits and can't judge them; give --model URL"
         )
-    llm = model_of(options)
     policy = policy_of(options, source)
-    folder = RunFolder(new_run(runs_folder(options.run_dir).absolute(), source.name), source)
+    llm = model_of(options)
+    folder = RunFolder(new_run(runs_folder(options.run_dir), source), source)
     folder.fill()
+    for left in folder.left_behind:
+        print(visible(f"left out of the copy: {left.path}, which {left.why}"), file=sys.stderr)
     tools = workbench(bench_of(options, policy, folder))
-    state = state_of(options, folder)
-    for left in folder.left_behind if not options.json else ():
-        print(f"left out of the copy: {left.path} ({left.why})", file=sys.stderr)
-    outcome = _run(options, state, Context(llm=llm, tools=tools, policy=policy), folder)
+    outcome = _run(options, state_of(options, folder), Context(llm=llm, tools=tools, policy=policy), folder)
     diff = tools.call("diff").value or ""
     folder.keep(outcome.state, diff)
-    if options.apply and outcome.state.stage is Stage.DONE:
-        outcome.applied = apply_files(source, folder.workspace, _hashes_before(outcome.state))
+    if options.apply and outcome.state.stage is Stage.DONE and not outcome.interrupted:
+        _apply(outcome, folder)
     print_report(options, outcome, folder, policy, diff)
     return outcome.code
 
 
 def _workspace(given: str) -> Path:
     path = Path(given)
-    if not path.is_dir():
-        raise UsageError(f"{given} is {'no folder' if path.exists() else 'not there'}: give the folder of a project")
-    return Path(os.path.realpath(path))
+    try:
+        usable = bool(given) and path.is_dir()
+        there = path.exists()
+    except OSError as error:
+        raise UsageError(f"{given!r} can't be looked at: {error.strerror}; give the folder of a project") from error
+    if not usable:
+        what = "no workspace" if not given else "no folder" if there else "not there"
+        raise UsageError(f"{given!r} is {what}: give the folder of a project")
+    real = os.path.realpath(path)
+    if not is_unicode(real):
+        raise UsageError(f"{real!r} is no text in UTF-8: give the project's folder another name")
+    return Path(real)
 
 
 def _run(options: argparse.Namespace, state: TaskState, ctx: Context, folder: RunFolder) -> Outcome:
-    """Run the graph; whatever ends it, the state in which it stood is kept."""
+    """Run the graph; whatever ends it, the state in which it stood is kept and no command goes on."""
     last = [state]
 
     def tell(event: Event) -> None:
         last[0] = event.state
         if not (options.json or options.quiet):
-            print(trace_line(event), flush=True)
+            print(visible(trace_line(event)), flush=True)
 
     try:
-        return Outcome(state=run_graph(GRAPH, state, ctx, journal=folder, on_event=tell))
+        return Outcome(state=run_graph(GRAPH, state, ctx, journal=folder, on_event=tell, max_steps=most_steps(state)))
     except RunError as error:
         return Outcome(state=error.state, error=error)
     except KeyboardInterrupt:
         return Outcome(state=last[0], interrupted=INTERRUPTED)
-    except Terminated:
-        return Outcome(state=last[0], interrupted=TERMINATED)
+    except Terminated as signal:
+        return Outcome(state=last[0], interrupted=signal.code)
+    except BrokenPipeError:
+        return Outcome(state=last[0], interrupted=PIPE_CLOSED)
+    finally:
+        end_all()
+
+
+def _apply(outcome: Outcome, folder: RunFolder) -> None:
+    """Bring the patch to the workspace; that it can't be is told, and costs neither the patch nor the report."""
+    try:
+        outcome.applied = apply_files(folder.source, folder.workspace, _hashes_before(outcome.state))
+    except (ToolError, WorkspaceError) as error:
+        outcome.refused = str(error)
 
 
 def _hashes_before(state: TaskState) -> dict[str, str]:

@@ -1,69 +1,44 @@
-"""What `repair` says at the end: how it went, the diff, the evidence, where the run is kept, and what to do next."""
+"""What `repair` says at the end: the diff, the evidence, how it ended, where the run is kept, what to do next."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
-from dataclasses import dataclass
 from typing import Any
 
-from graph_agent.cli.exits import DONE, FAILED, FUSE, WAITING
+from graph_agent.cli.jsonout import print_json
+from graph_agent.cli.outcome import Outcome, next_things
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.runtime.errors import RunError, StepLimitReached
-from graph_agent.runtime.jsontext import dumps
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Check, Stage, TaskState, Verification
-
-
-@dataclass
-class Outcome:
-    """How a run ended: by itself, with an error of the graph, or interrupted (the exit code then)."""
-
-    state: TaskState
-    error: RunError | None = None
-    interrupted: int = 0
-    applied: tuple[str, ...] = ()
-
-    @property
-    def code(self) -> int:
-        if self.interrupted:
-            return self.interrupted
-        if self.error is not None:
-            return FUSE if isinstance(self.error, StepLimitReached) else FAILED
-        return {Stage.DONE: DONE, Stage.HUMAN: WAITING}.get(self.state.stage, FAILED)
-
-    @property
-    def status(self) -> str:
-        if self.interrupted:
-            return "interrupted"
-        if self.error is not None:
-            return "stopped by the last fuse" if self.code == FUSE else "failed"
-        return {Stage.DONE: "done", Stage.HUMAN: "waiting for a person"}.get(self.state.stage, "failed")
-
-    @property
-    def reason(self) -> str:
-        return str(self.error) if self.error is not None else self.state.route_reason
 
 
 def print_report(
     options: argparse.Namespace, outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str
 ) -> None:
+    """The whole report on stdout, or as one JSON object; and on stderr, in a line, why the run is not done."""
     if options.json:
-        print(dumps(_data(outcome, folder, policy, diff)))
-        return
-    for block in (_diff(outcome, diff), _evidence(outcome.state, policy), _ending(options, outcome, folder)):
-        if block:
-            print(f"\n{block}")
+        print_json(_data(options, outcome, folder, policy, diff))
+    else:
+        for block in (_diff(outcome, diff), _evidence(outcome.state, policy), _ending(options, outcome, folder)):
+            if block:
+                print(f"\n{visible(block)}")
+    sys.stdout.flush()  # so that the line below stands below, where both go to one place
     if outcome.code:
-        print(f"graph_agent: {outcome.status}: {outcome.reason}", file=sys.stderr)
+        print(visible(f"graph_agent: {outcome.title}: {outcome.reason}"), file=sys.stderr)
+
+
+def visible(text: str) -> str:
+    """The text with nothing in it that a terminal would obey: it may come from a model, or from a file."""
+    return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 
 def _diff(outcome: Outcome, diff: str) -> str:
     if not diff:
         return "No file was changed."
     verified = outcome.state.stage is Stage.DONE
-    return f"{'The patch' if verified else 'The last attempt, which is NOT verified'}:\n\n{diff.rstrip()}"
+    title = "The patch" if verified else "The last attempt, which is NOT verified"
+    return f"{title}:\n\n{diff.rstrip()}"
 
 
 def _evidence(state: TaskState, policy: EvaluationPolicy) -> str:
@@ -106,35 +81,22 @@ def _isolation(verification: Verification) -> str:
 
 def _ending(options: argparse.Namespace, outcome: Outcome, folder: RunFolder) -> str:
     state = outcome.state
+    at = f" at {state.came_from.value}" if state.stage is Stage.HUMAN and state.came_from else ""
     lines = [
-        f"{outcome.status}: {outcome.reason}",
+        f"{outcome.title}{at}: {outcome.reason}",
         f"  {state.steps} steps, {state.spent_turns} of {state.max_turns} turns, "
         f"{state.retries} of {state.max_retries} retries",
         f"  the run is kept in {folder.folder}",
     ]
-    return "\n".join([*lines, *(f"  {line}" for line in _next(options, outcome, folder))])
+    return "\n".join([*lines, *(f"  {line}" for line in next_things(options, outcome, folder.folder))])
 
 
-def _next(options: argparse.Namespace, outcome: Outcome, folder: RunFolder) -> list[str]:
-    state, again = outcome.state, f"python3 -m graph_agent repair {shlex.quote(options.workspace)}"
-    if outcome.applied:
-        return [f"applied to {folder.source}: {', '.join(outcome.applied)}"]
-    if outcome.code == DONE:
-        patch = shlex.quote(str(folder.folder / "patch.diff"))
-        return [f"apply it: patch -p1 -d {shlex.quote(options.workspace)} < {patch}", f"or: {again} --apply"]
-    if state.max_turns is not None and state.spent_turns >= state.max_turns:
-        return [f"to allow more: {again} --turns {2 * max(6, state.max_turns)}"]
-    if outcome.code == WAITING and state.verification and state.retries >= state.max_retries:
-        return [f"to allow more: {again} --retries {2 * max(1, state.max_retries)}"]
-    if outcome.code == WAITING and "no test runs" in outcome.reason:
-        return [f"name the test command: {again} --test 'CMD'"]
-    return [f"when that is settled: {again}"]
-
-
-def _data(outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str) -> dict[str, Any]:
+def _data(
+    options: argparse.Namespace, outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str
+) -> dict[str, Any]:
     state, verification = outcome.state, outcome.state.verification
     return {
-        "status": "human" if state.stage is Stage.HUMAN and not outcome.error else outcome.status.split()[0],
+        "status": outcome.status,
         "exit_code": outcome.code,
         "stage": state.stage.value,
         "reason": outcome.reason,
@@ -145,8 +107,10 @@ def _data(outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: s
         "retries": state.retries,
         "diff": diff,
         "applied": list(outcome.applied),
+        "left_out": [left.path for left in folder.left_behind],
         "verification": _verification(verification) if verification else None,
         "policy": policy.fingerprint,
+        "next": next_things(options, outcome, folder.folder),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 
 from graph_agent.cli.exits import UsageError
 from graph_agent.protocols import Json, ToolError
@@ -29,6 +30,7 @@ class RunFolder:
             self.left_behind = copy_workspace(self.source, self.workspace)
             copy_workspace(self.source, self.original)
         except (WorkspaceError, ToolError) as error:
+            rmtree(self.folder, ignore_errors=True)
             raise UsageError(f"{self.source} can't be copied: {error}") from error
 
     def write(self, event: Event) -> None:

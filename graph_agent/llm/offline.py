@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import Any
 
@@ -19,6 +20,7 @@ from graph_agent.runtime.codec import encode
 from graph_agent.runtime.jsontext import dumps
 
 _Key = tuple[str, str, str]
+_PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})  # by its name: a JSON file may well parse as Python
 
 
 class OfflineError(LLMError):
@@ -28,7 +30,7 @@ class OfflineError(LLMError):
 class MutationLLM:
     """Answers requests whose schema has `edits`, or a `decision` with a plan; any other is an `OfflineError`.
 
-    Reads of the context: `files` (path -> text), `failing_output`, `lines` (path -> failing, passing and traceback
+    Reads of the context: `files` (path -> text; the Python ones), `failing_output`, `lines` (path -> failing, passing and traceback
     line numbers), `tried` (earlier edits), `observations` and `verification` (for their ids). Safe to use from many
     threads; it keeps the order of candidates of the latest files, which only saves time.
     """
@@ -66,7 +68,8 @@ class _Proposals:
     """The candidates for one set of files, made as they are needed and kept."""
 
     def __init__(self, context: Mapping[str, Any]) -> None:
-        files: Mapping[str, str] = context.get("files", {})
+        given: Mapping[str, str] = context.get("files", {})
+        files = {path: text for path, text in given.items() if PurePosixPath(path).suffix in _PYTHON}
         lines = {path: _lines(known) for path, known in context.get("lines", {}).items()}
         self._files = files
         self._coming: Iterator[Candidate] = candidates(files, lines=lines, hints=context.get("failing_output", ""))

@@ -12,12 +12,11 @@ from itertools import pairwise
 
 from .circles import UNWRAPPED, same_sort
 from .edit import Edit
-from .kinds import BOOL, CONTAINER, LIST, NUMBER, SET, TEXT, kind_of
+from .kinds import TEXT, kind_of
 from .scope import Scopes
 from .source import Source
 from .write import insert, replace, short, swap
 
-_TEXT_METHODS = (("lower", 0.12), ("upper", 0.08), ("strip", 0.08))
 _IN_PLACE = frozenset({"sort", "reverse", "append", "extend", "update", "add", "insert"})
 
 
@@ -26,21 +25,14 @@ def arguments(source: Source) -> Iterator[Edit]:
     for node in source.of(ast.Call):
         plain = [a for a in node.args if not isinstance(a, ast.Starred)]
         for first, second in pairwise(plain):
-            weight = 0.1 if _named(node) in {"min", "max", "isinstance"} else 0.6 / (len(plain) - 1)
+            weight = 0.1 if named(node) in {"min", "max", "isinstance"} else 0.6 / (len(plain) - 1)
             yield swap(source, first, second, "arguments", weight)
         if len(plain) == 3:
             yield swap(source, plain[0], plain[2], "arguments", 0.1)
         everything: list[ast.AST] = [*node.args, *node.keywords]
         for at, argument in enumerate(everything):
             if len(everything) > 1 or not isinstance(argument, ast.GeneratorExp):
-                weight = (
-                    0.25
-                    if isinstance(argument, ast.keyword)
-                    else 0.3 / len(everything)
-                    if len(everything) > 1
-                    else 0.08
-                )
-                yield _without(source, node, everything, at, weight)
+                yield _without(source, node, everything, at)
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
         if len(plain) == 1 and all(isinstance(place, ast.Name | ast.Constant) for place in (receiver, plain[0])):
             assert receiver is not None
@@ -50,7 +42,7 @@ def arguments(source: Source) -> Iterator[Edit]:
 def siblings(source: Source) -> Iterator[Edit]:
     """A function or method becomes another one of its circle, or another one of the module with as many parameters."""
     for node in source.of(ast.Call):
-        name = _named(node)
+        name = named(node)
         end = source.span(node.func)[1]
         others = same_sort(name, method=isinstance(node.func, ast.Attribute))
         for other in others:
@@ -70,7 +62,7 @@ def siblings(source: Source) -> Iterator[Edit]:
 def unwrapped(source: Source) -> Iterator[Edit]:
     """A call gives way to its argument, or a method call to what it was called on."""
     for node in source.of(ast.Call):
-        name = _named(node)
+        name = named(node)
         for argument in node.args[:3]:
             if not isinstance(argument, ast.Starred | ast.GeneratorExp):
                 weight = 0.4 if name in UNWRAPPED else 0.15
@@ -78,46 +70,6 @@ def unwrapped(source: Source) -> Iterator[Edit]:
         if isinstance(node.func, ast.Attribute) and not isinstance(source.parents[node], ast.Expr):
             weight = 0.4 if kind_of(node) == TEXT and not node.args else 0.12
             yield replace(source, node, source.full(node.func.value), "unwrap", weight)
-
-
-def wrapped(source: Source) -> Iterator[Edit]:
-    """An expression is put into `abs`, `len`, `sorted`, `set`, `int`, `str` and the like."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.expr):
-        if not isinstance(
-            node, ast.Name | ast.Call | ast.Subscript | ast.BinOp | ast.Attribute | ast.ListComp | ast.GeneratorExp
-        ):
-            continue
-        parent = source.parents[node]
-        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or isinstance(
-            parent, ast.Expr | ast.Attribute | ast.keyword
-        ):
-            continue
-        if isinstance(parent, ast.Call) and (
-            parent.func is node or (_named(parent) == "range" and len(parent.args) > 1)
-        ):
-            continue
-        inside = source.text[slice(*source.span(node))]
-        inside = inside[1:-1] if isinstance(node, ast.GeneratorExp) and inside.startswith("(") else inside
-        for call, weight in _wrappers(scopes, node, parent):
-            if _named(parent) != call and _named(node) != call:
-                yield replace(
-                    source, node, f"{call}({inside})", "wrap", weight, why=f"`{short(inside)}` is put into `{call}`"
-                )
-
-
-def lettered(source: Source) -> Iterator[Edit]:
-    """A text gets `.lower()`, `.upper()` or `.strip()`."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Name, ast.Call, ast.Subscript):
-        parent = source.parents[node]
-        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or isinstance(parent, ast.Expr):
-            continue
-        if getattr(parent, "func", None) is node or not _maybe_text(scopes, node):
-            continue
-        if not isinstance(parent, ast.Attribute) or TEXT in _kinds(scopes, node):
-            for method, weight in _TEXT_METHODS:
-                yield replace(source, node, f"{source.seg(node)}.{method}()", "wrap", weight)
 
 
 def keywords(source: Source) -> Iterator[Edit]:
@@ -132,11 +84,11 @@ def keywords(source: Source) -> Iterator[Edit]:
         "sum": (("start=1", 0.03),),
     }
     for node in source.of(ast.Call):
-        for text, weight in additions.get(_named(node), ()):
+        for text, weight in additions.get(named(node), ()):
             taken = {keyword.arg for keyword in node.keywords}
             if text.split("=")[0] in taken or (node.args and isinstance(node.args[-1], ast.GeneratorExp)):
                 continue
-            if "=" in text and len(node.args) > 1 and _named(node) in {"max", "min", "enumerate"}:
+            if "=" in text and len(node.args) > 1 and named(node) in {"max", "min", "enumerate"}:
                 continue
             at = source.span(node)[1] - 1
             new = f", {text}" if node.args or node.keywords else text
@@ -146,7 +98,7 @@ def keywords(source: Source) -> Iterator[Edit]:
 def in_place(source: Source) -> Iterator[Edit]:
     """The value of a method that returns None is used: call `sorted` instead, or use what it was called on."""
     for node in source.of(ast.Call):
-        name = _named(node)
+        name = named(node)
         if (
             not isinstance(node.func, ast.Attribute)
             or name not in _IN_PLACE
@@ -180,59 +132,19 @@ def _takes(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool
     return most - len(given.defaults) <= count <= most and not given.kwonlyargs
 
 
-def _without(source: Source, node: ast.Call, everything: list[ast.AST], at: int, weight: float) -> Edit:
+def _without(source: Source, node: ast.Call, everything: list[ast.AST], at: int) -> Edit:
+    only, keyword = len(everything) == 1, isinstance(everything[at], ast.keyword)
+    weight = 0.25 if keyword else 0.08 if only else 0.3 / len(everything)
     start, end = source.outer(everything[at])
     if at + 1 < len(everything):
         end = source.outer(everything[at + 1])[0]
     elif at:
         start = source.outer(everything[at - 1])[1]
-    elif source.text[start - 1] == "(" and isinstance(everything[0], ast.GeneratorExp):
-        start, end = start + 1, end - 1
     why = f"the argument `{short(source.seg(everything[at]))}` is left out"
     return Edit(start, end, "", "arguments", why, weight, source.unit(node))
 
 
-def _wrappers(scopes: Scopes, node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, float]]:
-    """Calls that may be missing around an expression, by what it seems to hold."""
-    kinds = _kinds(scopes, node)
-    unknown = not kinds
-    if unknown or kinds & {NUMBER}:
-        yield "abs", 0.3 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 0.05
-        yield "int", 0.12 if isinstance(node, ast.BinOp) else 0.06
-        yield "str", 0.06
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Mult):
-            yield "round", 0.05
-    if unknown or kinds & {TEXT, LIST, SET, CONTAINER}:
-        iterated = isinstance(parent, ast.For | ast.comprehension)
-        yield "set", 0.2 if isinstance(parent, ast.Call | ast.Compare) else 0.08
-        yield "sorted", 0.25 if isinstance(parent, ast.Return | ast.Compare) or iterated else 0.1
-        yield "reversed", 0.15 if iterated else 0.02
-        yield "list", 0.12 if isinstance(node, ast.Call) else 0.05
-        yield "len", 0.2 if isinstance(parent, ast.BinOp | ast.Compare | ast.Return) else 0.05
-        yield "enumerate", 0.05 if iterated else 0.0
-        yield "sum", 0.05
-    if BOOL in kinds:
-        yield "not ", 0.1
-    if isinstance(parent, ast.Return):
-        yield "max", 0.03
-        yield "min", 0.03
-        yield "tuple", 0.05
-
-
-def _kinds(scopes: Scopes, node: ast.expr) -> frozenset[str]:
-    if isinstance(node, ast.Name):
-        variable = scopes.find(node, node.id)
-        return variable.known if variable else frozenset()
-    kind = kind_of(node)
-    return frozenset({kind}) if kind else frozenset()
-
-
-def _maybe_text(scopes: Scopes, node: ast.expr) -> bool:
-    kinds = _kinds(scopes, node)
-    return TEXT in kinds or (not kinds and isinstance(node, ast.Name | ast.Subscript)) or kinds == {CONTAINER}
-
-
-def _named(node: ast.AST) -> str:
+def named(node: ast.AST) -> str:
     """The last name of what a call calls."""
     if not isinstance(node, ast.Call):
         return ""
@@ -241,4 +153,4 @@ def _named(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
-FAMILIES = (arguments, siblings, unwrapped, wrapped, lettered, keywords, in_place)
+FAMILIES = (arguments, siblings, unwrapped, keywords, in_place)

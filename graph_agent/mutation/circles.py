@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cache
 
 UNWRAPPED = frozenset(
-    "abs int float str list set sorted tuple reversed round len sum min max any all bool dict enumerate".split()  # noqa: SIM905
+    {"abs", "int", "float", "str", "list", "set", "sorted", "tuple", "reversed", "round", "len", "sum"}
+    | {"min", "max", "any", "all", "bool", "dict", "enumerate"}
 )
 
 _FUNCTIONS = """

@@ -104,31 +104,6 @@ def forced(source: Source) -> Iterator[Edit]:
             yield replace(source, test, "True", "condition", 0.03)
 
 
-def complements(source: Source) -> Iterator[Edit]:
-    """A branch that can never be reached, since the tests before it leave nothing over, gets a test of its own kind.
-
-    `if i % 3 == 0 ... elif i % 3 != 0 ... else`: the second test takes a number or an operator from elsewhere.
-    """
-    scopes = Scopes.of(source)
-    for node in source.of(ast.If):
-        below = node.orelse[0] if len(node.orelse) == 1 else None
-        if not isinstance(below, ast.If) or not below.orelse or not _opposite(node.test, below.test):
-            continue
-        test = below.test
-        assert isinstance(test, ast.Compare)
-        function = source.function(node)
-        nearby = [n.value for n in source.of(ast.Constant) if source.function(n) is function]
-        values = {near for value in nearby if type(value) is int for near in (value, value + 1)}
-        for inner in ast.walk(test):
-            if isinstance(inner, ast.Constant) and type(inner.value) is int:
-                for value in sorted(values - {inner.value}):
-                    new = source.text[source.span(test)[0] : source.span(inner)[0]] + str(value)
-                    rest = source.text[source.span(inner)[1] : source.span(test)[1]].replace("!=", "==")
-                    yield replace(source, test, new + rest, "condition", 0.4)
-        for variable in scopes.numbers(test):
-            yield replace(source, test, f"{variable.name} {'=='} {source.full(test.comparators[0])}", "condition", 0.1)
-
-
 def regrouped(source: Source) -> Iterator[Edit]:
     """Parentheses move: `a and b or c` becomes `a and (b or c)`, `a + b * c` becomes `(a + b) * c`."""
     for node in source.of(ast.BoolOp):
@@ -247,17 +222,4 @@ def _leaves(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def _opposite(first: ast.expr, second: ast.expr) -> bool:
-    """Whether the second test is true whenever the first is false, by its form: `==` and `!=` of the same things."""
-    if (
-        not isinstance(first, ast.Compare)
-        or not isinstance(second, ast.Compare)
-        or len(first.ops) + len(second.ops) != 2
-    ):
-        return False
-    kinds = {type(first.ops[0]), type(second.ops[0])}
-    same = ast.dump(first.left) == ast.dump(second.left)
-    return kinds == {ast.Eq, ast.NotEq} and same and ast.dump(first.comparators[0]) == ast.dump(second.comparators[0])
-
-
-FAMILIES = (negated, weakened, strengthened, loops_on, choices, forced, complements, regrouped)
+FAMILIES = (negated, weakened, strengthened, loops_on, choices, forced, regrouped)

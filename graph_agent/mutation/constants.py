@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from .edit import Edit
-from .source import FUNCTIONS, Source
+from .source import FUNCTIONS, Source, is_stored
 from .write import replace
 
 _SINGLETONS: dict[object, tuple[tuple[str, float], ...]] = {
@@ -19,6 +19,7 @@ _SINGLETONS: dict[object, tuple[tuple[str, float], ...]] = {
     None: (("True", 0.1), ("False", 0.15), ("0", 0.15), ("[]", 0.1), ("''", 0.05), ("{}", 0.03)),
 }
 
+_PARTNERS = {sign: signs.replace(sign, "") for signs in ("([{<", ")]}>", ".,;:", "-_", "/\\", "+-*/") for sign in signs}
 _EXTREMES = ("min", "max", "best", "low", "high", "small", "larg")
 
 
@@ -63,7 +64,7 @@ def strings(source: Source) -> Iterator[Edit]:
 def empties(source: Source) -> Iterator[Edit]:
     """A list, tuple, set or dict without one of its elements; `[]` for `[[]]` and back; an empty one gets a zero."""
     for node in source.of(ast.List, ast.Tuple, ast.Set):
-        if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(source.parents[node], ast.Subscript):
+        if is_stored(node) or isinstance(source.parents[node], ast.Subscript):
             continue
         for at in range(len(node.elts)):
             if len(node.elts) > 1:
@@ -144,6 +145,8 @@ def _string_choices(value: str, others: list[str]) -> Iterator[tuple[str, float]
     for other in others:
         close = len(other) == len(value) or other.lower() == value.lower()
         yield other, (0.6 if close else 0.3) / max(2, len(others))
+    for partner in _PARTNERS.get(value, ""):
+        yield partner, 0.2
     for changed in dict.fromkeys((value.lower(), value.upper(), value.strip(), value[::-1])):
         yield changed, 0.1 if len(value) > 1 or value.isalpha() else 0.02
     if 1 < len(value) <= 40:

@@ -6,10 +6,25 @@ depends on the source alone, so that two runs try the same things in the same or
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
-from . import calls, conditions, constants, flow, missing, names, offsets, operators, statements
-from .edit import Edit, Family, Mutant
+from . import (
+    bases,
+    calls,
+    conditions,
+    constants,
+    exchange,
+    flow,
+    missing,
+    names,
+    offsets,
+    operators,
+    statements,
+    updates,
+    wraps,
+)
+from .edit import Edit, Family, Mutant, MutationError
 from .program import Programs
 from .source import Source
 
@@ -17,37 +32,51 @@ FAMILIES: tuple[Family, ...] = (
     *operators.FAMILIES,
     *constants.FAMILIES,
     *names.FAMILIES,
+    *exchange.FAMILIES,
     *calls.FAMILIES,
+    *wraps.FAMILIES,
     *offsets.FAMILIES,
     *conditions.FAMILIES,
     *statements.FAMILIES,
     *flow.FAMILIES,
+    *bases.FAMILIES,
     *missing.FAMILIES,
+    *updates.FAMILIES,
 )
+
+# The weights say how likely an edit is among those of its family. These few are for families as a whole: where there
+# are many places and many choices most proposals are wrong, and where there are few they are mostly to the point.
+PRIORS = {"name": 0.7, "wrap": 0.7, "index": 0.7, "swap": 0.7, "insert": 1.4, "return": 1.2, "boolean": 1.2}
 
 
 def mutants(source: str, *, within: tuple[int, int] | None = None) -> Iterator[Mutant]:
     """Every one-edit mutant, line by line, the likeliest first within a line.
 
     Each parses, differs from the source and from every other one as a tree. `within` is a range of lines, both ends
-    included. Raises `MutationError` at once when the source does not parse.
+    included. Raises `MutationError`, when called and not later, for a source that does not parse.
     """
-    return _new_ones(Source(source), within or (1, source.count("\n") + source.count("\r") + 1))
+    read = Source(source)
+    first, last = within or (1, read.line_of(len(source)))
+    edits = [(read.line_of(edit.start), edit) for edit in proposals(read)]
+    chosen = sorted((pair for pair in edits if first <= pair[0] <= last), key=lambda pair: (pair[0], -pair[1].weight))
+    programs = Programs(read)
+    return (as_mutant(read, edit) for _, edit in chosen if programs.admit(edit))
 
 
 def proposals(source: Source) -> list[Edit]:
     """What all families propose, unchecked, with a weight above zero."""
-    return [edit for family in FAMILIES for edit in family(source) if edit.weight > 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes in the source are the concern of those who run it
+        try:
+            edits = [edit for family in FAMILIES for edit in family(source) if edit.weight > 0]
+        except RecursionError as error:
+            raise MutationError(
+                "the source is nested too deeply to be looked through. Split its longest expression, or raise "
+                "the limit with sys.setrecursionlimit"
+            ) from error
+    return [edit._replace(weight=edit.weight * PRIORS.get(edit.family, 1.0)) for edit in edits]
 
 
 def as_mutant(source: Source, edit: Edit) -> Mutant:
     line = source.line_of(edit.start)
     return Mutant(start=edit.start, end=edit.end, new=edit.new, family=edit.family, line=line, why=edit.why)
-
-
-def _new_ones(source: Source, within: tuple[int, int]) -> Iterator[Mutant]:
-    programs = Programs(source)
-    edits = [edit for edit in proposals(source) if within[0] <= source.line_of(edit.start) <= within[1]]
-    for edit in sorted(edits, key=lambda e: (source.line_of(e.start), -e.weight)):
-        if programs.admit(edit):
-            yield as_mutant(source, edit)

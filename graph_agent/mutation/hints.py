@@ -17,8 +17,8 @@ _MOST_PAIRS = 20
 _LONGEST = 2_000
 _COMPARED = re.compile(r"(?:assert|AssertionError:)\s+(.+?)\s+(==|is|!=)\s+(.+?)\s*$", re.MULTILINE)
 _DOCTEST = re.compile(r"Expected:\n\s+(.+)\nGot:\n\s+(.+)")
-_EXCEPTION = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Iteration|Timeout\w*))\b")
-_WORDS = {"timed out": "timeout", "timeout": "timeout", "maximum recursion": "RecursionError", "NoneType": "none"}
+_EXCEPTION = re.compile(r"(?:^(?:E\s+)?| - )(?:\w+\.)*([A-Z]\w*(?:Error|Iteration))(?=:|\s*$)", re.MULTILINE)
+_WORDS = {"timed out": "timeout", "maximum recursion": "RecursionError", "NoneType": "none"}
 
 _BY_HINT: Mapping[str, Mapping[str, float]] = {
     "IndexError": {

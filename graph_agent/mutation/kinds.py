@@ -76,7 +76,7 @@ def kind_of_annotation(node: ast.expr | None) -> str | None:
 def kind_by_use(node: ast.expr, parent: ast.AST | None, above: ast.AST | None) -> str | None:
     """What sort of thing a name must hold to be used as it is; `parent` holds the name and `above` the parent."""
     if isinstance(parent, ast.Subscript):
-        return CONTAINER if parent.value is node else NUMBER
+        return CONTAINER if parent.value is node else None
     if isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
         return NUMBER if isinstance(parent.op, _ARITHMETIC) and kind_of(parent.left) != TEXT else kind_of(other)

@@ -1,8 +1,7 @@
-"""Statements that may be missing: an update in a loop, something collected after it, a note of what was visited.
+"""Statements that may be missing: something gathered behind a loop, a note of what was visited, a look at an item.
 
-What a loop waits for must change in it, a set that is asked must be filled, and what is gathered at the end of each
-round must be gathered once more when the rounds are over. The rule: a new statement repeats the shape of one that is
-there, or fills a gap that can be seen in the source.
+A set that is asked must be filled, and what is gathered at the end of each round must be gathered once more when the
+rounds are over. The rule: a new statement repeats the shape of one that is there, or fills a gap that can be seen.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from .edit import Edit
-from .kinds import LIST, NUMBER, SET
+from .kinds import LIST, SET
 from .lines import after, extent, indented, margin, put
 from .scope import Scopes, Variable
 from .source import Loop, Source
@@ -27,10 +26,24 @@ def after_loops(source: Source) -> Iterator[Edit]:
         if at is None:
             continue
         for statement in _below(source, loop):
-            text = indented(source, statement, margin(source, loop)) if _gathers(statement) else None
+            weight = 0.25 if _gathers(statement) else 0.2 if _gathers_if(statement) else 0.0
+            text = indented(source, statement, margin(source, loop)) if weight else None
             if text is not None:
                 why = f"`{short(text)}` is repeated behind the loop"
-                yield put(source, at, text.rstrip("\r\n"), "insert", why, 0.25)
+                yield put(source, at, text.rstrip("\r\n"), "insert", why, weight)
+                yield from _when_there(source, loop, statement, at)
+
+
+def _when_there(source: Source, loop: Loop, statement: ast.stmt, at: int) -> Iterator[Edit]:
+    """What is left over is gathered only when something is left over."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    item = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 else None
+    if isinstance(item, ast.Name):
+        outer = margin(source, loop)
+        text = indented(source, statement, outer + _step(source, loop)) or ""
+        why = f"`if {item.id}: {short(source.seg(statement))}` is added behind the loop"
+        lines = f"{outer}if {item.id}:{source.newline}{text}".rstrip("\r\n")
+        yield put(source, at, lines, "insert", why, 0.2)
 
 
 def fillings(source: Source) -> Iterator[Edit]:
@@ -66,25 +79,27 @@ def repeated(source: Source) -> Iterator[Edit]:
             yield put(source, at, line, "insert", f"`{line.strip()}` is added", 0.1 / (len(others) + 1))
 
 
-def updates(source: Source) -> Iterator[Edit]:
-    """A variable that a loop reads and never changes gets a new value at the loop's end."""
+def unused_items(source: Source) -> Iterator[Edit]:
+    """What a loop does with one of its items gets a condition, where another loop's item is never looked at."""
     scopes = Scopes.of(source)
     for loop in source.all_loops():
-        last, changed = loop.body[-1], {name for node in ast.walk(loop) for name in _changed(node)}
-        at = after(source, last)
-        if at is None or isinstance(last, ast.Return | ast.Break | ast.Continue):
+        target = getattr(loop, "target", None)
+        variable = scopes.find(loop.body[-1], target.id) if isinstance(target, ast.Name) else None
+        inside = indented(source, loop.body[-1], margin(source, loop.body[-1]) + _step(source, loop))
+        lines = extent(source, loop.body[-1])
+        if variable is None or variable.reads or lines is None or inside is None:
             continue
-        wanted = _waits_for(loop) - changed if isinstance(loop, ast.While) and not _waits_for(loop) & changed else set()
-        for variable in scopes.local(last):
-            if variable.name in changed or (variable.parameter and variable.name not in wanted):
-                continue
-            read = any(isinstance(node, ast.Name) and node.id == variable.name for node in ast.walk(loop))
-            if not read and variable.name not in wanted:
-                continue
-            weight = 0.8 if variable.name in wanted else 0.2
-            for text, share in _new_values(scopes, last, variable):
-                line = f"{margin(source, last)}{variable.name} {text}"
-                yield put(source, at, line, "insert", f"`{line.strip()}` is added", weight * share)
+        others = [v for v in scopes.local(loop.body[-1]) if v is not variable]
+        for other in others:
+            for operator in ("==", "!="):
+                test = f"{margin(source, loop.body[-1])}if {other.name} {operator} {variable.name}:{source.newline}"
+                why = f"`if {other.name} {operator} {variable.name}` is added"
+                near = 0.8 if source.loops(loop) and not other.kinds else 0.3
+                yield Edit(*lines, test + inside, "condition", why, near / (len(others) + 1), None)
+
+
+def _step(source: Source, loop: Loop) -> str:
+    return margin(source, loop.body[-1]).removeprefix(margin(source, loop)) or "    "
 
 
 def _fill(source: Source, scopes: Scopes, function: ast.AST, variable: Variable, word: str) -> Iterator[Edit]:
@@ -109,16 +124,6 @@ def _fill(source: Source, scopes: Scopes, function: ast.AST, variable: Variable,
             yield put(source, at or 0, line, "insert", f"`{line.strip()}` is added", weight)
 
 
-def _new_values(scopes: Scopes, node: ast.stmt, variable: Variable) -> Iterator[tuple[str, float]]:
-    if NUMBER in variable.kinds or not variable.kinds:
-        yield "+= 1", 0.6
-        yield "-= 1", 0.6
-        yield "//= 2", 0.1
-    others = [v for v in scopes.local(node) if v.name != variable.name]
-    for other in others:
-        yield f"= {other.name}", 0.8 * scopes.fit(node, variable, other) / (len(others) + 1)
-
-
 def _below(source: Source, loop: Loop) -> list[ast.stmt]:
     return [
         node for node in ast.walk(loop) if isinstance(node, ast.stmt) and node in source.parents and node is not loop
@@ -129,6 +134,15 @@ def _gathers(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Expr):
         return False
     return _filled(statement.value) is not None or isinstance(statement.value, ast.Yield)
+
+
+def _gathers_if(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.If)
+        and len(statement.body) == 1
+        and not statement.orelse
+        and _gathers(statement.body[0])
+    )
 
 
 def _filled(node: ast.AST) -> str | None:
@@ -168,22 +182,4 @@ def _block_ends(source: Source, function: ast.AST) -> list[ast.stmt]:
     return list(ends)
 
 
-def _waits_for(loop: ast.While) -> set[str]:
-    return {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
-
-
-def _changed(node: ast.AST) -> Iterator[str]:
-    """Names that a node binds, or whose object it may change."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-        yield node.func.value.id
-    elif (
-        isinstance(node, ast.Subscript | ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.value, ast.Name)
-    ):
-        yield node.value.id
-
-
-FAMILIES = (after_loops, fillings, repeated, updates)
+FAMILIES = (after_loops, fillings, repeated, unused_items)

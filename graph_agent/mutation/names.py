@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .edit import Edit
 from .kinds import CONTAINER, FUNCTION, LIST, NUMBER
 from .scope import Scopes, Variable
-from .source import Source
+from .source import Source, is_stored
 from .write import replace, replace_outer
 
 _MOST_NAMES = 12
@@ -81,6 +81,8 @@ def constants_and_names(source: Source) -> Iterator[Edit]:
     """A number becomes a variable that holds one, or the length of something; a variable becomes a length."""
     scopes = Scopes.of(source)
     for node in source.of(ast.Constant):
+        if isinstance(node.value, str) and node.value.isidentifier() and scopes.find(node, node.value):
+            yield replace(source, node, node.value, "name", 0.5)
         if type(node.value) is not int:
             continue
         numbers = scopes.numbers(node)
@@ -104,7 +106,8 @@ def returned(source: Source) -> Iterator[Edit]:
         others = [v for v in scopes.local(value) if not _is_loop_variable(source, scopes, node, v)]
         for variable in others:
             unread = 3.0 if variable.reads == 0 else 1.0
-            share = (0.6 if isinstance(node, ast.Return) else 0.25) / (len(others) + 1)
+            often = isinstance(value, ast.Constant) and source.loops(node)
+            share = (0.6 if isinstance(node, ast.Return) or often else 0.25) / (len(others) + 1)
             constant = 0.6 if isinstance(value, ast.Constant) and isinstance(node, ast.Return) else 1.0
             edit = replace(
                 source,
@@ -116,16 +119,25 @@ def returned(source: Source) -> Iterator[Edit]:
             yield edit._replace(weight=min(0.7, edit.weight))
 
 
+def settled(source: Source) -> Iterator[Edit]:
+    """A plain True or False that is returned becomes a look at a variable."""
+    scopes = Scopes.of(source)
+    for node in source.of(ast.Return):
+        if not isinstance(node.value, ast.Constant) or not isinstance(node.value.value, bool):
+            continue
+        others = [v for v in scopes.local(node) if not _is_loop_variable(source, scopes, node, v)]
+        for variable in others:
+            test = f"{variable.name} == 0" if NUMBER in variable.kinds else f"not {variable.name}"
+            share = (0.15 if variable.parameter else 0.6) / (len(others) + 1)
+            yield replace(source, node.value, test, "return", share)
+
+
 def subexpressions(source: Source) -> Iterator[Edit]:
     """An indexed or computed argument gives way to a plain variable of the same scope."""
     scopes = Scopes.of(source)
     for node in source.of(ast.Subscript, ast.Call, ast.Attribute, ast.BinOp):
         parent = source.parents[node]
-        if (
-            isinstance(getattr(node, "ctx", None), ast.Store)
-            or _is_callee(source, node)
-            or isinstance(parent, ast.Expr | ast.Return | ast.Assign)
-        ):
+        if is_stored(node) or _is_callee(source, node) or isinstance(parent, ast.Expr | ast.Return | ast.Assign):
             continue
         others = [v for v in scopes.local(node) if FUNCTION not in v.kinds]
         inside = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
@@ -140,6 +152,8 @@ def indexed(source: Source) -> Iterator[Edit]:
     scopes = Scopes.of(source)
     for node in source.of(ast.Subscript):
         if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
+            for call in ("sum", "max", "min", "len"):
+                yield replace(source, node, f"{call}({source.full(node.value)})", "wrap", 0.03)
             yield replace_outer(source, node, node.value, "index", 0.15)
             yield replace_outer(source, node, node.slice, "index", 0.15)
     for name in source.of(ast.Name):
@@ -183,4 +197,4 @@ def _is_loop_variable(source: Source, scopes: Scopes, node: ast.AST, variable: V
     )
 
 
-FAMILIES = (variables, unknown, targets, attributes, constants_and_names, returned, subexpressions, indexed)
+FAMILIES = (variables, unknown, targets, attributes, constants_and_names, returned, settled, subexpressions, indexed)

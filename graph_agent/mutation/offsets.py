@@ -12,17 +12,20 @@ from collections.abc import Iterator
 from .edit import Edit
 from .kinds import CONTAINER, DICT, LIST, NUMBER, TEXT, kind_of
 from .scope import Scopes
-from .source import Source
+from .source import Source, is_stored
 from .write import insert, replace, replace_outer, short, tight
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript)
+
+
+_TERM_PLACES = (ast.Return, ast.Assign, ast.AugAssign, ast.Slice, ast.Compare, ast.ListComp)
 
 
 def steps(source: Source) -> Iterator[Edit]:
     """`expr + 1` and `expr - 1`."""
     scopes = Scopes.of(source)
     for node in source.of(*_PLAIN):
-        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or not _may_be_number(scopes, node):
+        if is_stored(node) or not _may_be_number(scopes, node):
             continue
         less, more = _step_weights(source, node)
         if less:
@@ -37,6 +40,10 @@ def terms(source: Source) -> Iterator[Edit]:
         words = TEXT in {kind_of(node.left), kind_of(node.right)}
         yield replace_outer(source, node, node.left, "operand", 0.5 if constant or words else 0.4)
         yield replace_outer(source, node, node.right, "operand", 0.3 if not constant else 0.1)
+        if isinstance(node.left, ast.BinOp) and source.outer(node.left) == source.span(node.left):
+            start, end = source.outer(node.left.right)[0], source.outer(node.right)[0]
+            why = f"`{short(source.text[start:end])}` is left out"
+            yield Edit(start, end, "", "operand", why, 0.2, source.unit(node))
     for statement in source.of(ast.AugAssign):
         if isinstance(statement.value, ast.BinOp):
             yield replace(source, statement.value, source.full(statement.value.right), "operand", 0.1)
@@ -47,16 +54,12 @@ def more_terms(source: Source) -> Iterator[Edit]:
     scopes = Scopes.of(source)
     for node in source.of(ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.Constant):
         parent = source.parents[node]
-        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or not _may_be_number(scopes, node):
+        if is_stored(node) or not _may_be_number(scopes, node):
             continue
         recursive = isinstance(parent, ast.Call) and _called(parent) in scopes.functions
-        if not (
-            recursive
-            or isinstance(parent, ast.Return | ast.Assign | ast.AugAssign | ast.Slice | ast.Compare | ast.ListComp)
-        ):
-            continue
+        usual = recursive or isinstance(parent, _TERM_PLACES)
         inside = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        others = [v for v in scopes.numbers(node) if v.name not in inside]
+        others = [v for v in scopes.numbers(node) if v.name not in inside and (usual or v.reads == 0)]
         for variable in others:
             unread = 3.0 if variable.reads == 0 else 1.0 if NUMBER in variable.kinds else 0.5
             for op, weight in (("-", 0.25), ("+", 0.25), ("*", 0.15)):
@@ -76,6 +79,8 @@ def slices(source: Source) -> Iterator[Edit]:
         lower, upper, step = (source.full(part) if part else "" for part in (cut.lower, cut.upper, cut.step))
         tail = f":{step}" if step else ""
         choices = [(f"{lower}:{tail}", 0.3), (f":{upper}{tail}", 0.3), (f"{upper}:{lower}{tail}", 0.3)]
+        if lower and upper and isinstance(cut.upper, ast.Name | ast.Constant | ast.Call):
+            choices.append((f"{lower}:{lower} + {upper}{tail}", 0.2))
         if not step:
             choices.append((f"{lower}:{upper}:-1", 0.1))
             choices.append((f"{lower}:{upper}:2", 0.02))
@@ -93,11 +98,11 @@ def slices(source: Source) -> Iterator[Edit]:
 def more_slices(source: Source) -> Iterator[Edit]:
     """A slice that may be missing: without the first, without the last, turned round, cut at a number in scope."""
     scopes = Scopes.of(source)
-    for node in source.of(ast.Name, ast.Call, ast.Attribute):
+    for node in source.of(ast.expr):
+        if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.ListComp):
+            continue
         parent = source.parents[node]
-        if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) or isinstance(
-            parent, ast.Subscript | ast.Attribute | ast.Expr
-        ):
+        if is_stored(node) or isinstance(parent, ast.Subscript | ast.Attribute | ast.Expr):
             continue
         if (
             isinstance(parent, ast.Call) and (parent.func is node or _called(parent) in {"range", "len"})

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from .edit import Edit
 from .kinds import NUMBER, TEXT, kind_of
-from .source import Source
+from .source import Source, is_stored
 from .write import operator_between, replace, short, swap
 
 _Table = Mapping[type[ast.AST], tuple[tuple[str, float], ...]]
@@ -103,7 +103,8 @@ def assigned_again(source: Source) -> Iterator[Edit]:
     for node in source.of(ast.Assign):
         target = node.targets[0]
         key = (source.function(node), source.seg(target))
-        if key in bound and not isinstance(target, ast.Tuple) and source.loops(node):
+        kept = (isinstance(target, ast.Subscript) and source.loops(node)) or isinstance(target, ast.Attribute)
+        if (kept or (key in bound and source.loops(node))) and not isinstance(target, ast.Tuple):
             start, end = operator_between(source, target, node.value)
             for new, weight in (("+=", 0.25), ("-=", 0.08), ("*=", 0.08)):
                 yield Edit(start, end, new, "augmented", f"`=` becomes `{new}`", weight, node)
@@ -119,22 +120,52 @@ def unary(source: Source) -> Iterator[Edit]:
             weight = 0.25 if isinstance(node.operand, ast.Constant) else 0.5
             yield replace(source, node, source.full(node.operand), "unary", weight)
     for place in source.of(ast.Name, ast.Call, ast.Subscript):
-        if not isinstance(getattr(place, "ctx", None), ast.Store | ast.Del) and _may_be_signed(source, place):
-            yield replace(source, place, f"-{source.seg(place)}", "unary", 0.06)
+        if not is_stored(place) and _may_be_signed(source, place):
+            in_key = any(isinstance(above, ast.Lambda) for above in source.up(place))
+            yield replace(source, place, f"-{source.seg(place)}", "unary", 0.25 if in_key else 0.06)
 
 
 def operator_and_constant(source: Source) -> Iterator[Edit]:
-    """The operator and the constant of one comparison change together: `> 0` becomes `>= 1`."""
+    """The operator and a constant of one comparison change together: `> 0` becomes `>= 1`."""
     for node in source.of(ast.Compare):
-        right = node.comparators[0]
-        if len(node.ops) != 1 or not isinstance(right, ast.Constant) or type(right.value) is not int:
+        if len(node.ops) != 1:
             continue
-        start, end = operator_between(source, node.left, right)[0], source.span(right)[1]
-        for new, _ in _COMPARISONS[type(node.ops[0])][:3]:
-            for value in (right.value - 1, right.value + 1):
-                text = f"{new} {value}"
-                why = f"`{short(source.text[start:end])}` becomes `{text}`"
-                yield Edit(start, end, text, "comparison", why, 0.06, source.unit(node))
+        weight = 0.4 if _leaves_nothing(source, node) else 0.05
+        start, end = operator_between(source, node.left, node.comparators[0])
+        for constant in [part for part in ast.walk(node) if isinstance(part, ast.Constant) and type(part.value) is int]:
+            for operator, _ in _COMPARISONS[type(node.ops[0])][:2]:
+                for value in (int(constant.value) - 1, int(constant.value) + 1):  # type: ignore[arg-type]
+                    changes = sorted([(start, end, operator), (*source.span(constant), str(value))])
+                    yield _changed(source, node, changes, weight)
+
+
+def _changed(source: Source, node: ast.Compare, changes: list[tuple[int, int, str]], weight: float) -> Edit:
+    (a, b, first), (c, d, second) = changes
+    new = first + source.text[b:c] + second
+    why = f"`{short(source.text[a:d])}` becomes `{short(new)}`"
+    return Edit(a, d, new, "comparison", why, weight, source.unit(node))
+
+
+def _leaves_nothing(source: Source, test: ast.Compare) -> bool:
+    """Whether an `else` behind the test can never be reached: the test before it was the opposite one."""
+    here = source.parents[test]
+    above = source.parents[here]
+    if not isinstance(here, ast.If) or not isinstance(above, ast.If) or above.orelse != [here] or not here.orelse:
+        return False
+    return _opposite(above.test, test)
+
+
+def _opposite(first: ast.expr, second: ast.expr) -> bool:
+    """Whether the second test is true whenever the first is false, by its form: `==` and `!=` of the same things."""
+    if (
+        not isinstance(first, ast.Compare)
+        or not isinstance(second, ast.Compare)
+        or len(first.ops) + len(second.ops) != 2
+    ):
+        return False
+    kinds = {type(first.ops[0]), type(second.ops[0])}
+    same = ast.dump(first.left) == ast.dump(second.left)
+    return kinds == {ast.Eq, ast.NotEq} and same and ast.dump(first.comparators[0]) == ast.dump(second.comparators[0])
 
 
 def _may_be_signed(source: Source, node: ast.expr) -> bool:
@@ -144,7 +175,7 @@ def _may_be_signed(source: Source, node: ast.expr) -> bool:
         return parent.func is not node
     if isinstance(parent, ast.Subscript):
         return parent.slice is node
-    return isinstance(parent, ast.Return | ast.Assign | ast.AugAssign | ast.Tuple | ast.IfExp)
+    return isinstance(parent, ast.Return | ast.Assign | ast.AugAssign | ast.Tuple | ast.IfExp | ast.Lambda)
 
 
 def _between(

@@ -81,9 +81,9 @@ class Programs:
 
     def _across_file(self, edit: Edit) -> _Key | None:
         starts = [start for start, _ in self._bounds]
-        first = bisect_right(starts, edit.start) - 1
+        first = max(0, bisect_right(starts, _place(edit)) - 2)  # and the one before: a line may move into it
         last = max(first, bisect_left(starts, edit.end) - 1)
-        if first < 0:
+        if not starts or edit.start < starts[first]:
             return None
         start, end = starts[first], max(self._bounds[last][1], edit.end)
         text = self._source.text
@@ -94,7 +94,7 @@ class Programs:
     def _key_of(self, holder: ast.AST | None, old: Sequence[ast.AST], new: Sequence[ast.AST]) -> _Key | None:
         """A change that turns out to be of one statement's own text gets the key of such a change."""
         changes = list(_changes(old, new))
-        if changes and all(changes):
+        if all(changes):
             keys = [self._changed_to(*pair) for pair in changes if pair]
             real = [key for key in keys if key]
             if len(real) <= 1:
@@ -106,7 +106,7 @@ class Programs:
         found: ast.AST | None = None
         block: Sequence[ast.AST] = self._source.tree.body
         while found is None:
-            at = bisect_right([self._source.whole(node)[0] for node in block], edit.start) - 1
+            at = bisect_right([self._source.whole(node)[0] for node in block], _place(edit)) - 1
             node = block[at] if at >= 0 else None
             if node is None or edit.end > self._source.line_end(self._source.span(node)[1]):
                 return None
@@ -118,6 +118,11 @@ class Programs:
                 return None
         start = self._source.whole(found)[0]
         return None if self._source.text[self._source.line_start(start) : start].strip() else found
+
+
+def _place(edit: Edit) -> int:
+    """A character that the edit belongs to: a new line belongs to the lines before it."""
+    return edit.start - 1 if edit.start == edit.end else edit.start
 
 
 def _compiled(text: str) -> list[ast.stmt]:

@@ -96,10 +96,11 @@ class _File:
         """All edits with their scores, best first; none when the text is not Python."""
         try:
             self._source = Source(self._text)
+            proposed = proposals(self._source)
         except MutationError:
             return []
         self._programs = Programs(self._source)
-        scored = [(self._score(edit), edit) for edit in proposals(self._source)]
+        scored = [(self._score(edit), edit) for edit in proposed]
         self.ranked = sorted(scored, key=lambda pair: -pair[0])
         return self.ranked
 

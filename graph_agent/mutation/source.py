@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -107,17 +108,16 @@ class Source:
         return start, end
 
     def header(self, unit: ast.AST) -> tuple[int, int]:
-        """The part of a unit that is its own: up to its first statement, or all of it when it holds none."""
-        if isinstance(unit, ast.match_case):
-            start = self.text.rindex("case", 0, self.span(unit.pattern)[0])
-        else:
-            start = self.span(unit)[0]
+        """The part of a unit that is its own: up to the first thing it holds, or all of it when it holds nothing."""
+        start = self._case_start(unit) if isinstance(unit, ast.match_case) else self.span(unit)[0]
+        if isinstance(unit, ast.Match):
+            return start, self._case_start(unit.cases[0])
         inner = getattr(unit, "body", None)
-        if inner:
-            return start, self.whole(inner[0])[0]
-        return start, self.text.rindex("case", 0, self.span(unit.cases[0].pattern)[0]) if isinstance(
-            unit, ast.Match
-        ) else self.span(unit)[1]
+        return start, self.whole(inner[0])[0] if inner else self.span(unit)[1]
+
+    def _case_start(self, case: ast.match_case) -> int:
+        """A case has no position of its own, its pattern has."""
+        return self.text.rindex("case", 0, self.span(case.pattern)[0])
 
     def seg(self, node: ast.AST) -> str:
         start, end = self.span(node)
@@ -228,10 +228,17 @@ class Source:
         return found.group() if found else "\n"
 
 
+def is_stored(node: ast.AST) -> bool:
+    """Whether a name, attribute or item is written to or deleted rather than read."""
+    return isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+
+
 def parse(text: str) -> ast.Module:
     """The tree of a text, or a `MutationError` that says where it stops being Python."""
     try:
-        return ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
     except SyntaxError as error:
         raise MutationError(
             f"the source does not parse: line {error.lineno or '?'}: {error.msg}. Mutants are made of valid Python; "

@@ -41,22 +41,14 @@ def swapped(source: Source) -> Iterator[Edit]:
     for _, block in blocks(source):
         for first, second in pairwise(block):
             a, b = extent(source, first), extent(source, second)
-            if (
-                a is None
-                or b is None
-                or isinstance(first, _KEPT)
-                or isinstance(second, _KEPT)
-                or not _depend(source, first, second)
-            ):
+            if a is None or b is None or not _depend(source, first, second):
                 continue
             text = source.text
             one, two = text[slice(*a)], text[slice(*b)]
             if not two.endswith(("\n", "\r")):
                 one, two = one.rstrip("\r\n"), two + source.newline
             why = f"`{short(source.seg(first))}` and `{short(source.seg(second))}` change places"
-            plain = not isinstance(first, ast.If | ast.For | ast.AsyncFor | ast.While) and not isinstance(
-                second, ast.If | ast.For | ast.While
-            )
+            plain = not hasattr(first, "body") and not hasattr(second, "body")
             yield Edit(a[0], b[1], two + text[a[1] : b[0]] + one, "swap", why, 0.3 if plain else 0.15, None)
 
 
@@ -216,7 +208,7 @@ class _Effects:
 
 
 def _depend(source: Source, first: ast.stmt, second: ast.stmt) -> bool:
-    if isinstance(first, _LEAVING):
+    if isinstance(first, (*_LEAVING, *_KEPT)) or isinstance(second, _KEPT):
         return False
     if isinstance(second, _LEAVING) or (isinstance(first, ast.If) and isinstance(second, ast.If)):
         return True

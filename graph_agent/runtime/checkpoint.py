@@ -8,10 +8,7 @@ newer format is a different error each.
 from __future__ import annotations
 
 import os
-import time
-from contextlib import suppress
 from dataclasses import is_dataclass
-from errno import EACCES, EBADF, EINVAL, ENOTSUP, EPERM
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,14 +17,12 @@ from graph_agent.runtime import jsontext
 from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.errors import CheckpointAbsent, CheckpointCorrupt, CheckpointError, CodecError
 from graph_agent.runtime.quoting import quote, type_name
+from graph_agent.runtime.replacing import replace_file
 
 FORMATS = {1: "an object of format, state_type (the name of the state's class) and state"}
 FORMAT = max(FORMATS)
-IS_WINDOWS = os.name == "nt"
 
 _KEYS = {"format", "state_type", "state"}
-_WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # seconds; a scanner holds a file for less than their sum
-_NO_FOLDER_SYNC = {EACCES, EBADF, EINVAL, ENOTSUP, EPERM}
 
 T = TypeVar("T")
 
@@ -40,17 +35,8 @@ def save_checkpoint(state: object, path: str | os.PathLike[str]) -> None:
     """
     text = _text_of(state, Path(path))
     target = _target(path)
-    temporary = target.with_name(f".checkpoint-{os.urandom(8).hex()}.tmp")
-    try:
-        _write(temporary, text.encode("utf-8"))
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        _replace(temporary, target)
-    except BaseException:  # also a keyboard interrupt: nothing may be left behind
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync_folder(target.parent)
+    mode = target.stat().st_mode & 0o7777 if target.exists() else None
+    replace_file(target, text.encode("utf-8"), beside=f".checkpoint-{os.urandom(8).hex()}.tmp", mode=mode)
 
 
 def load_checkpoint(path: str | os.PathLike[str], state_type: type[T]) -> T:
@@ -115,36 +101,3 @@ def _envelope(raw: bytes, path: Path) -> dict[str, Any]:
     if number not in FORMATS or data.keys() != _KEYS or not isinstance(data["state_type"], str):
         raise CheckpointCorrupt(f"{path} is no checkpoint of format {quote(number)}: {FORMATS.get(number, 'unknown')}")
     return data
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _replace(temporary: Path, target: Path) -> None:
-    """On Windows a scanner or a reader may hold the target for a moment; elsewhere a refusal is final."""
-    for wait in _WAITS if IS_WINDOWS else ():
-        try:
-            temporary.replace(target)
-            return
-        except PermissionError:
-            time.sleep(wait)
-    temporary.replace(target)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can sync a folder. The file is already in place."""
-    if IS_WINDOWS:
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        if error.errno not in _NO_FOLDER_SYNC:
-            raise

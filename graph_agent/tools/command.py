@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from graph_agent.protocols import Tool, ToolError
-from graph_agent.tools.environment import environment, find_program, limited, search_path
+from graph_agent.tools.environment import environment, find_program, import_path, limited, search_path
 from graph_agent.tools.isolation import Isolation, choose_isolation, isolated
 from graph_agent.tools.process import Ended, run_process
 from graph_agent.tools.toolbox import FunctionTool
@@ -97,7 +97,7 @@ class Commands:
                 ended = run_process(
                     self._wrapped((str(program), *argv[1:]), program, own),
                     cwd=self._root,
-                    environment=environment(self._path, own) | self._environment,
+                    environment=environment(self._path, own) | import_path(self._root) | self._environment,
                     timeout=seconds,
                     output_limit=self._output_limit,
                 )

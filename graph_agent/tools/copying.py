@@ -1,8 +1,8 @@
 """A private copy of a workspace, so that an agent never works on the original.
 
 Plain files are copied with their mode, links inside are made anew so that they point into the copy. The rule: nothing
-in the copy leads out of it, and what was left behind is in the answer; only what `paths.UNTOUCHED` lists is left behind
-without a word.
+in the copy leads out of it, and what was left behind is in the answer (a virtual environment by any name, a pipe); only
+what `paths.UNTOUCHED` lists is left behind without a word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from graph_agent.protocols import ToolError
 from graph_agent.tools.files import opened, said
-from graph_agent.tools.paths import Place, Root, WorkspaceError
+from graph_agent.tools.paths import UNTOUCHED, Place, Root, WorkspaceError
 from graph_agent.tools.tree import Entry, walk
 
 MAX_ENTRIES = 20_000
@@ -38,11 +38,24 @@ def copy_workspace(source: Path, target: Path) -> tuple[LeftBehind, ...]:
     root = Root(source)
     into = _empty_folder(root.folder, target)
     left: list[LeftBehind] = []
-    for entry in walk(root.folder, limit=MAX_ENTRIES):
+    for entry in walk(root.folder, limit=MAX_ENTRIES, enter=_enters):
         why = _copy(root, entry, into)
         if why:
             left.append(LeftBehind(path=entry.path, why=why))
     return tuple(sorted(left, key=lambda one: one.path))
+
+
+def is_left_behind(folder: Path) -> bool:
+    """Whether a folder directly in a workspace has no place in a copy: on the short list, or a virtual environment."""
+    return folder.name in UNTOUCHED or _is_environment(folder)
+
+
+def _is_environment(folder: Path) -> bool:
+    return os.path.lexists(folder / "pyvenv.cfg")
+
+
+def _enters(entry: Entry) -> bool:
+    return not _is_environment(entry.place.file)
 
 
 def _empty_folder(source: Path, target: Path) -> Path:
@@ -63,6 +76,8 @@ def _copy(root: Root, entry: Entry, into: Path) -> str:
         return "is no plain file but a pipe, a socket or a device"
     if entry.kind == "link":
         return _link(root, entry.place, to, into)
+    if entry.kind == "folder" and not _enters(entry):
+        return "is a virtual environment"
     with said(entry.path, "copied"):
         if entry.kind == "folder":
             to.mkdir()

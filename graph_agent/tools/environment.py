@@ -42,6 +42,15 @@ def environment(path: str, private: Path) -> dict[str, str]:
     return variables
 
 
+def import_path(root: Path) -> dict[str, str]:
+    """PYTHONPATH for a project that keeps its packages in `src`, else nothing.
+
+    The project itself may be installed from where its author works; the tests of a copy are to import the copy.
+    """
+    source = root / "src"
+    return {"PYTHONPATH": str(source)} if source.is_dir() and not (source / "__init__.py").exists() else {}
+
+
 def search_path(root: Path) -> str:
     """PATH without its relative entries and without those inside `root`, where a lookup would find a planted file."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)

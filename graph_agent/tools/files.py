@@ -11,12 +11,12 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from graph_agent.protocols import ToolError
+from graph_agent.runtime.replacing import replace_file
 from graph_agent.tools.paths import Place, quoted
 
 CHUNK = 1 << 16
@@ -93,17 +93,10 @@ def info(name: str, place: Place) -> FileInfo:
 def replace(place: Place, raw: bytes, mode: int) -> None:
     """Give the file at a place new content in one step. The folder must exist. Raises ToolError io_error."""
     # A name of its own for each target: what a crash leaves behind, the next try clears away.
-    beside = place.file.parent / f".edit-{sha256(place.file.name.encode('utf-8'))[:16]}.tmp"
+    beside = f".edit-{sha256(place.file.name.encode('utf-8'))[:16]}.tmp"
     with said(place.name, "written"):
-        beside.unlink(missing_ok=True)
-        try:
-            _write_new(beside, raw, mode)
-            beside.replace(place.file)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise
-        _sync_folder(place.file.parent)
+        place.file.with_name(beside).unlink(missing_ok=True)
+        replace_file(place.file, raw, beside=beside, mode=stat.S_IMODE(mode) & 0o777)
 
 
 @contextmanager
@@ -114,25 +107,6 @@ def said(name: str, done: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ToolError("io_error", f"{quoted(name)} could not be {done}: {reason}.") from error
-
-
-def _write_new(file: Path, raw: bytes, mode: int) -> None:
-    number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(number, "wb") as new:
-        new.write(raw)
-        new.flush()
-        os.fsync(number)
-    file.chmod(stat.S_IMODE(mode) & 0o777)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name itself last; Windows has no such thing."""
-    if os.name == "posix":
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def _no_file(name: str, why: str) -> ToolError:

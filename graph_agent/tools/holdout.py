@@ -6,6 +6,7 @@ many test files were laid over; it is for whoever judges, never for whoever prop
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ from tempfile import TemporaryDirectory
 from graph_agent.protocols import ToolError
 from graph_agent.tools.command import CommandResult, Commands
 from graph_agent.tools.copying import copy_workspace
+from graph_agent.tools.files import said
 from graph_agent.tools.isolation import Isolation
-from graph_agent.tools.paths import Root
+from graph_agent.tools.paths import Place, Root
 from graph_agent.tools.toolbox import FunctionTool
 from graph_agent.tools.tree import plain_files
 
@@ -50,13 +52,21 @@ class HeldOutTests:
             copy_workspace(self._root, copy)
             replaced = 0
             for name, place in files:
-                target = copy / name
-                replaced += target.exists()
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(place.file, target)
+                replaced += _laid_over(place, copy / name)
             commands = Commands(copy, [self._argv], timeout=self._timeout, isolation=self._isolation)
             return HeldOutRun(result=commands.run_command(self._argv), added=len(files) - replaced, replaced=replaced)
 
     def tools(self) -> tuple[FunctionTool, ...]:
         """`run_holdout` for a Toolbox."""
         return (FunctionTool(self.run_holdout, effect="execute"),)
+
+
+def _laid_over(place: Place, target: Path) -> bool:
+    """Put a held-out file where the copy has room for it, or in the place of another, and return which of the two."""
+    with said(place.name, "laid over the workspace"):
+        there = os.path.lexists(target)
+        if target.is_symlink():
+            target.unlink()  # or what it points at would be written
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(place.file, target)
+        return there

@@ -18,12 +18,16 @@ from pathlib import Path
 from unicodedata import normalize
 
 from graph_agent.protocols import GraphAgentError, ToolError
+from graph_agent.runtime.textual import is_unicode
 
 IS_WINDOWS = os.name == "nt"
 MAX_PATH = 4096  # PATH_MAX of Linux; no system we run on opens a longer one
 MAX_LINKS = 40  # links followed on one path before it counts as a loop, as in Linux
-UNTOUCHED = frozenset({".git", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"})
-"""Version control and what test tools write: neither listed, read, searched, edited nor copied."""
+UNTOUCHED = frozenset(
+    {".git", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"}
+    | {".venv", "node_modules", ".tox", ".nox"}
+)
+"""Version control, what test tools write, what is installed: neither listed, read, searched, edited nor copied."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -196,7 +200,7 @@ def _check_text(path: str) -> None:
     found = ""
     if not path or len(path) > MAX_PATH:
         found = "is empty" if not path else f"is longer than {MAX_PATH} characters"
-    elif "\0" in path or not _encodes(path):
+    elif "\0" in path or not is_unicode(path):
         found = "holds a character that no file name may hold"
     elif "\\" in path:
         found = "holds a backslash; write / between the names"
@@ -204,14 +208,6 @@ def _check_text(path: str) -> None:
         found = "is a name with a meaning of its own on Windows"
     if found:
         raise ToolError("bad_path", f"The path {quoted(path)} {found}.", hint="Take a path that list_files gave.")
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _odd_on_windows(part: str) -> bool:

@@ -7,6 +7,7 @@ pipe that some grandchild forgot to close.
 
 from __future__ import annotations
 
+import atexit
 import os
 import selectors
 import signal
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from time import monotonic
 from typing import IO
 
@@ -25,6 +26,9 @@ from graph_agent.tools.output import HeadAndTail
 _TICK = 0.05  # seconds between two looks at a program whose pipe says nothing
 _DRAIN = 0.2  # what a program printed just before its end is read for so long, though its child keeps the pipe open
 _GRACE = 0.5  # from the request to end until the kill
+_LAST_WORDS = 3.0  # for a thread whose program was ended, to notice it and to remove what it left on disk
+
+_RUNNING: dict[subprocess.Popen[bytes], Thread] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ def run_process(
     kept = HeadAndTail(output_limit)
     began = monotonic()
     process = _start(argv, cwd, environment)
+    _RUNNING[process] = current_thread()
     assert process.stdout is not None
     reader = _Reader(process.stdout, kept)
     in_time = False
@@ -54,6 +59,7 @@ def run_process(
     finally:
         _end_group(process)
         reader.finish()
+        del _RUNNING[process]
     output, dropped = kept.text()
     return Ended(
         exit_code=process.returncode if in_time else None,
@@ -62,6 +68,21 @@ def run_process(
         output=output,
         dropped=dropped,
     )
+
+
+def end_all() -> None:
+    """End every program that a thread of this process still waits for, and let the threads tidy up.
+
+    For whoever leaves while commands run: an interrupted fan-out leaves its threads behind, and they their programs.
+    """
+    left = dict(_RUNNING)
+    for process in left:
+        _signal_group(process, gently=False)
+    for thread in set(left.values()) - {current_thread()}:
+        thread.join(_LAST_WORDS)
+
+
+atexit.register(end_all)
 
 
 def _start(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

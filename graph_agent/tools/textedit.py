@@ -10,15 +10,17 @@ take the line end of their surroundings. An edit cannot change line ends alone.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.state import described
+from graph_agent.runtime.textual import is_unicode
 from graph_agent.tools.closest import closest_lines
 from graph_agent.tools.files import BOM
+from graph_agent.tools.lineends import PlainView, fitted, line_of
 from graph_agent.tools.paths import quoted
 
 
@@ -30,23 +32,27 @@ class TextEdit:
     new: str = described("what shall stand there instead")
 
 
+class Change(NamedTuple):
+    """`text[start:end]` shall read `new`: an edit by position."""
+
+    start: int
+    end: int
+    new: str
+
+
 def edited(text: str, edits: Sequence[TextEdit], name: str) -> str:
     """The text after all edits; `name` is the file's, for messages.
 
-    Raises ToolError: bad_arguments (no edits), empty_old, no_change, no_match, ambiguous, overlapping.
+    Raises ToolError: bad_arguments (no edits), empty_old, no_change, no_match, ambiguous, overlap.
     """
     if not edits:
         raise ToolError("bad_arguments", f"No edits were given for {quoted(name)}.", hint="Give at least one.")
-    view = _View(text)
-    changes = sorted(_placed(view, edit, name) for edit in edits)
-    for before, after in pairwise(changes):
-        if after.start < before.end or (after.start, after.end) == (before.start, before.end):
-            raise _overlap(view, before, after, name)
-    pieces, done = [], 0
-    for change in changes:
-        pieces += [text[done : change.start], change.new]
-        done = change.end
-    return "".join([*pieces, text[done:]])
+    view = PlainView(text)
+    placed = sorted((_placed(view, edit, name) for edit in edits), key=_order)
+    for before, after in pairwise(placed):
+        if _meet(before, after):
+            raise _overlap(text, before.change, after.change, name)
+    return spliced(text, (one.change for one in placed))
 
 
 def edited_bytes(raw: bytes, edits: Sequence[TextEdit], name: str) -> bytes:
@@ -58,9 +64,9 @@ def edited_bytes(raw: bytes, edits: Sequence[TextEdit], name: str) -> bytes:
     text = raw[len(mark) :].decode("utf-8", "surrogateescape")
     if "\0" in text:
         raise ToolError("binary", f"{quoted(name)} is no text file.")
-    ascii_only = not _encodes(text)
+    ascii_only = not is_unicode(text)
     for given in (part for edit in edits for part in (edit.old, edit.new)):
-        if "\0" in given or not _encodes(given):
+        if "\0" in given or not is_unicode(given):
             raise ToolError("bad_arguments", f"An edit of {quoted(name)} holds characters that no text file holds.")
         if ascii_only and not given.isascii():
             raise ToolError("binary", f"{quoted(name)} is not in UTF-8, so only ASCII text can be changed in it.")
@@ -72,50 +78,39 @@ def undone(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
     return tuple(TextEdit(edit.new, edit.old) for edit in edits)
 
 
-@dataclass(frozen=True, order=True)
-class _Change:
-    """Replace `text[start:end]`, in characters of the text as it is, by `new` as it will be."""
+def as_in_file(text: str, edit: TextEdit, name: str) -> TextEdit:
+    """The same edit with `old` and `new` as the file has and will have them, line ends included.
 
-    start: int
-    end: int
-    new: str
-
-
-class _View:
-    r"""A text with every `\r\n` seen as `\n`, and the way back to its own offsets."""
-
-    def __init__(self, text: str) -> None:
-        self.raw = text
-        self.text = text.replace("\r\n", "\n")
-        self._pairs: list[int] = []
-        at = text.find("\r\n")
-        while at >= 0:
-            self._pairs.append(at - len(self._pairs))
-            at = text.find("\r\n", at + 2)
-
-    def offset(self, at: int) -> int:
-        return at + bisect_left(self._pairs, at)
-
-    def seen(self, offset: int) -> int:
-        return len(self.raw[:offset].replace("\r\n", "\n"))
-
-    def splits_no_pair(self, *offsets: int) -> bool:
-        return all(self.raw[max(0, at - 1) : at + 1] != "\r\n" for at in offsets)
-
-    def line(self, at: int) -> int:
-        return self.text.count("\n", 0, at) + 1
-
-    def line_end(self, start: int, end: int) -> str | None:
-        """The line end in or after a stretch of the text, else the one before it, None when there is none."""
-        at = self.text.find("\n", start)
-        if at < 0:
-            at = self.text.rfind("\n", 0, end)
-        if at < 0:
-            return None
-        return "\r\n" if self.raw[self.offset(at)] == "\r" else "\n"
+    Raises ToolError: empty_old, no_change, no_match, ambiguous.
+    """
+    placed = _placed(PlainView(text), edit, name)
+    first, last, change = placed.first, placed.last, placed.change
+    return TextEdit(text[first:last], spliced(text, [change], first, last))
 
 
-def _placed(view: _View, edit: TextEdit, name: str) -> _Change:
+def has_one_place(view: PlainView, old: str) -> bool:
+    """Whether an edit with this `old` is not refused as absent or ambiguous."""
+    return len(_found(view, old)) == 1
+
+
+def spliced(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
+    """`text[start:end]` with the changes made, which are in order and apart. Offsets are those of the whole text."""
+    pieces, at = [], start
+    for change in changes:
+        pieces += [text[at : change.start], change.new]
+        at = change.end
+    return "".join([*pieces, text[at:end]])
+
+
+class _Placed(NamedTuple):
+    """A change of the characters that differ, and the place, `text[first:last]`, where `old` was found."""
+
+    change: Change
+    first: int
+    last: int
+
+
+def _placed(view: PlainView, edit: TextEdit, name: str) -> _Placed:
     old, new = (text.replace("\r\n", "\n") for text in (edit.old, edit.new))
     if not old.strip():
         raise ToolError(
@@ -123,23 +118,21 @@ def _placed(view: _View, edit: TextEdit, name: str) -> _Change:
             f"An edit of {quoted(name)} has no text to find.",
             hint="Give in old the lines to be replaced, as they stand in the file.",
         )
+    start = _only_place(view, edit.old, name)
     if old == new:
-        raise ToolError("no_change", f"An edit of {quoted(name)} changes nothing: old and new are the same text.")
-    start = _only_place(view, edit.old, old, name)
-    return _narrowed(view, start, old, new, edit.new)
+        said = f"An edit of {quoted(name)} changes nothing: old and new are the same text."
+        raise ToolError("no_change", said, lines=(line_of(view.text, start),))
+    change = _narrowed(view, start, old, new, edit.new)
+    return _Placed(change, view.offset(start), view.offset(start + len(old)))
 
 
-def _only_place(view: _View, literal: str, old: str, name: str) -> int:
-    if "\r\n" in literal:
-        exact = _places(view.raw, literal)
-        if len(exact) == 1 and view.splits_no_pair(exact[0], exact[0] + len(literal)):
-            return view.seen(exact[0])
-    found = _places(view.text, old)
+def _only_place(view: PlainView, old: str, name: str) -> int:
+    found = _found(view, old)
     if not found:
-        lines, hint = closest_lines(view.text, old)
+        lines, hint = closest_lines(view.text, old.replace("\r\n", "\n"))
         raise ToolError("no_match", f"{quoted(old)} does not occur in {quoted(name)}.", hint=hint, lines=lines)
     if len(found) > 1:
-        lines = tuple(dict.fromkeys(view.line(at) for at in found))
+        lines = tuple(dict.fromkeys(line_of(view.text, at) for at in found))
         raise ToolError(
             "ambiguous",
             f"{quoted(old)} occurs {len(found)} times in {quoted(name)}, on lines {_listed(lines)}.",
@@ -147,6 +140,15 @@ def _only_place(view: _View, literal: str, old: str, name: str) -> int:
             lines=lines,
         )
     return found[0]
+
+
+def _found(view: PlainView, old: str) -> list[int]:
+    """Where `old` begins in what is seen of the text."""
+    if "\r\n" in old:
+        exact = _places(view.raw, old)
+        if len(exact) == 1 and view.splits_no_pair(exact[0], exact[0] + len(old)):
+            return [view.seen(exact[0])]
+    return _places(view.text, old.replace("\r\n", "\n"))
 
 
 def _places(text: str, old: str) -> list[int]:
@@ -159,14 +161,14 @@ def _places(text: str, old: str) -> list[int]:
     return found
 
 
-def _narrowed(view: _View, start: int, old: str, new: str, literal: str) -> _Change:
+def _narrowed(view: PlainView, start: int, old: str, new: str, literal: str) -> Change:
     """The change without what old and new share at both ends, so that those bytes are not written anew."""
     head = _shared(old, new)
     tail = _shared(old[head:][::-1], new[head:][::-1])
     first, last = start + head, start + len(old) - tail
-    put = new[head : len(new) - tail]
     line_end = view.line_end(first, last) or ("\r\n" if "\r\n" in literal else "\n")
-    return _Change(view.offset(first), view.offset(last), put.replace("\n", line_end))
+    begin, end = view.offset(first), view.offset(last)
+    return Change(begin, end, fitted(view.raw[begin:end], new[head : len(new) - tail], line_end))
 
 
 def _shared(one: str, other: str) -> int:
@@ -181,22 +183,25 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-def _overlap(view: _View, before: _Change, after: _Change, name: str) -> ToolError:
-    lines = tuple(view.line(view.seen(change.start)) for change in (before, after))
+def _order(placed: _Placed) -> tuple[int, int, int]:
+    return placed.change.start, placed.change.end, placed.first
+
+
+def _meet(before: _Placed, after: _Placed) -> bool:
+    """Whether two edits change the same text. At one point both may put something in, if their places meet there."""
+    if before.change[:2] == after.change[:2]:
+        return before.last > after.first
+    return after.change.start < before.change.end
+
+
+def _overlap(text: str, before: Change, after: Change, name: str) -> ToolError:
+    lines = tuple(line_of(text, change.start) for change in (before, after))
     return ToolError(
-        "overlapping",
+        "overlap",
         f"Two edits of {quoted(name)} change the same text, on lines {_listed(lines)}.",
         hint="Make one edit of them.",
         lines=lines,
     )
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _listed(lines: Sequence[int]) -> str:

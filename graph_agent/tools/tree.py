@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -29,8 +29,11 @@ class Entry:
     place: Place
 
 
-def walk(folder: Path, *, limit: int) -> Iterator[Entry]:
-    """All entries below a folder. Raises ToolError: too_large when there are more than `limit`, io_error."""
+def walk(folder: Path, *, limit: int, enter: Callable[[Entry], bool] = lambda _: True) -> Iterator[Entry]:
+    """All entries below a folder; a folder that `enter` says no to is given, and what lies in it is not.
+
+    Raises ToolError: too_large when there are more than `limit`, io_error.
+    """
     waiting, seen = [(folder, "")], 0
     while waiting:
         here, prefix = waiting.pop()
@@ -38,7 +41,7 @@ def walk(folder: Path, *, limit: int) -> Iterator[Entry]:
             seen += 1
             if seen > limit:
                 raise ToolError("too_large", f"The workspace has more than {limit} files and folders, the limit.")
-            if entry.kind == "folder":
+            if entry.kind == "folder" and enter(entry):
                 waiting.append((entry.place.file, f"{entry.path}/"))
             yield entry
 

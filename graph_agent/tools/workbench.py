@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_agent.protocols import ToolError
 from graph_agent.tools.command import Commands
 from graph_agent.tools.holdout import HeldOutTests
 from graph_agent.tools.isolation import Isolation
@@ -53,4 +54,5 @@ def workbench(bench: Bench) -> Toolbox:
 
 
 def _no_holdout() -> None:
-    """There are no held-out tests; a policy without them never asks."""
+    """Say that there are no held-out tests; a policy without them never asks."""
+    raise ToolError("not_found", "There are no held-out tests.", hint="Give a folder that holds some.")

@@ -169,9 +169,24 @@ def _unittest_summary(lines: list[str]) -> TestCounts | None:
     if ran is None or match is None:
         return None
     parts = [part.split("=") for part in (match["counts"] or "").split(", ") if "=" in part]
-    counts = _added((_UNITTEST_WORDS.get(word, ""), int(number)) for word, number in parts)
+    counts = _without_subtests(
+        _added((_UNITTEST_WORDS.get(word, ""), int(number)) for word, number in parts), int(ran[1])
+    )
     # A test may fail several times (subtests) and a class may fail outside its tests, so this is a lower bound.
     return _added([("passed", max(0, int(ran[1]) - counts.total))], counts)
+
+
+def _without_subtests(counts: TestCounts, ran: int) -> TestCounts:
+    """The counts with failures beyond the number of tests left out: they are of subtests, and no test of their own.
+
+    One of each kind stays: it may be of a class or a module, outside of any test.
+    """
+    too_many = max(0, counts.total - ran)
+    kept = {}
+    for kind, number in (("failed", counts.failed), ("skipped", counts.skipped), ("errors", counts.errors)):
+        kept[kind] = max(min(number, 1), number - too_many)
+        too_many -= number - kept[kind]
+    return TestCounts(**kept)
 
 
 def _added(parts: Iterator[tuple[str, int]] | list[tuple[str, int]], to: TestCounts | None = None) -> TestCounts:

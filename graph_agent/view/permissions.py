@@ -31,9 +31,9 @@ def permissions(graph: Graph[Any], *, width: int = 120) -> str:
 def permissions_data(graph: Graph[Any]) -> list[dict[str, Any]]:
     """The table as JSON data, one dict a stage, all with the same keys.
 
-    `kind` is "node", "pause" or "end"; `reads` is None where nothing is declared, so all may be read; `shared` has those
-    of `owns` that other stages may write too; `back` says that a pause may return to the stage it was entered from;
-    `on_limit` and `on_error` name where the stage goes when its turns are spent or it fails, None where it cannot.
+    `kind` is "node", "pause" or "end"; `reads` is None where nothing is declared, so all may be read; `shared` has
+    those of `owns` that other stages may write too; `back` says that a pause may return to the stage it was entered
+    from; `on_limit` and `on_error` name where a run goes from here when its turns are spent or the node fails.
     """
     rows = [_data(graph, stage, entry) for stage, entry in graph.nodes.items()]
     return rows + [_data(graph, end, None) for end in graph.stages if end in graph.ends]
@@ -71,7 +71,8 @@ def _ordered(graph: Graph[Any], names: Collection[str]) -> list[str]:
 
 def _row(entry: dict[str, Any]) -> Sequence[str]:
     calls = ["model"] * entry["model"] + entry["tools"]
-    owns = [f"{name}*" if name in entry["shared"] else name for name in entry["owns"]]
+    shared = [f"{name}*" for name in entry["shared"]]
+    owns = [name for name in entry["owns"] if name not in entry["shared"]] + shared
     leaves = entry["leaves_to"] + ["back"] * entry["back"]
     reads = ["all"] if entry["reads"] is None and entry["kind"] != "end" else entry["reads"] or []
     return entry["stage"], *(", ".join(cell) or "-" for cell in (reads, calls, owns, leaves, _notes(entry)))

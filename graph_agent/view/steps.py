@@ -19,8 +19,8 @@ _HEADER = ("step", "node", "changed", "turns", "next", "why")
 def steps_table(events: Iterable[Event], *, before: Any = None, width: int = 120) -> str:
     """The steps of a run as text, `width` characters wide.
 
-    `before` is the state that the run started from. Without it the first row names all the fields that its node returned,
-    also those that had the value already.
+    `before` is the state that the run started from. Without it the first row names all the fields that its node
+    returned, also those that had the value already.
     """
     run = tuple(events)
     states = [before, *(event.state for event in run)]

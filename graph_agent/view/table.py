@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from textwrap import wrap
 
-_BETWEEN = " | "
+_BETWEEN = "  "
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 120, right: Collection[int] = ()) -> str:
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 120, right: Collection[int] = ()
+) -> str:
     """The lines of a table, the columns numbered in `right` aligned to the right. Ends in a newline.
 
     A table that cannot be as narrow as `width` is as narrow as it can be: one character a column.
@@ -20,7 +22,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 
     cells = [[_plain(cell) for cell in row] for row in (header, *rows)]
     widths = _widths(cells, width - len(_BETWEEN) * (len(header) - 1))
     head, *body = ([wrap(cell, size) or [""] for cell, size in zip(row, widths, strict=True)] for row in cells)
-    lines = [*_lines(head, widths, right), "-+-".join("-" * size for size in widths)]
+    lines = [*_lines(head, widths, right), _BETWEEN.join("-" * size for size in widths)]
     for row in body:
         lines += _lines(row, widths, right)
     return "".join(f"{line}\n" for line in lines)

@@ -112,6 +112,15 @@ ONE_LINE = {
         ("return (a + b) * n", "return a + b * n"),
     ],
     "returned": [("return a + 1", "return n"), ("return", "return n")],
+    "bounded": [("return n - 1", "return max(0, n - 1)")],
+    "both sides": [("return a == b", "return sorted(a) == sorted(b)")],
+    "views": [("xs = {}\nreturn sum(xs)", "xs = {}\nreturn sum(xs.values())")],
+    "exchange": [("return a[n][b]", "return a[b][n]"), ("return a - b * (a - 1)", "return b - a * (b - 1)")],
+    "settled": [("return True", "return not xs"), ("return n // 2 or 'n'", "return n // 2 or n")],
+    "sort key": [("return sorted(xs, key=lambda x: (x[1], x))", "return sorted(xs, key=lambda x: (-x[1], x))")],
+    "left out of a chain": [("return a + b * n - 1", "return a + b - 1"), ("return a ** 2 * n", "return a ** n")],
+    "unread": [("return max(a[0], xs[n])", "return max(a[0], xs[n] + b)")],
+    "brackets": [("return a == '('", "return a == '['")],
     "exits": [("for x in xs: break", "for x in xs: continue")],
 }
 
@@ -159,6 +168,32 @@ BLOCKS = {
         "seen = set()\nfor x in xs:\n    if x in seen:\n        return x\n    seen.add(x)\nreturn n",
     ),
     "the loop's variable never moves": ("while n:\n    xs.append(a)", "while n:\n    xs.append(a)\n    n -= 1"),
+    "a counter never moves": (
+        "t = 0\nfor x in xs:\n    if x:\n        a = x\nreturn t",
+        "t = 0\nfor x in xs:\n    if x:\n        a = x\n        t += 1\nreturn t",
+    ),
+    "what is carried over never changes": (
+        "last = None\nfor x in xs:\n    if x != last:\n        n += 1\nreturn n",
+        "last = None\nfor x in xs:\n    if x != last:\n        n += 1\n    last = x\nreturn n",
+    ),
+    "left over": (
+        "out = []\nfor x in xs:\n    out.append(a)\nreturn out",
+        "out = []\nfor x in xs:\n    out.append(a)\nif a:\n    out.append(a)\nreturn out",
+    ),
+    "gathered with its guard": (
+        "out = []\nfor x in xs:\n    if n:\n        out.append(n)\nreturn out",
+        "out = []\nfor x in xs:\n    if n:\n        out.append(n)\nif n:\n    out.append(n)\nreturn out",
+    ),
+    "an item is never looked at": (
+        "for x in a:\n    for y in b:\n        xs.append(x)",
+        "for x in a:\n    for y in b:\n        if x == y:\n            xs.append(x)",
+    ),
+    "if that should be while": ("if n > 1:\n    n -= 1\nreturn n", "while n > 1:\n    n -= 1\nreturn n"),
+    "the result is lost": ("f(xs, a, b, n)\nreturn xs", "xs = f(xs, a, b, n)\nreturn xs"),
+    "a first guard": (
+        "return xs[0] + f(a, b, xs[1:], n)",
+        "if not xs:\n    return 0\nreturn xs[0] + f(a, b, xs[1:], n)",
+    ),
     "accumulates": ("t = 0\nfor x in xs:\n    t = x\nreturn t", "t = 0\nfor x in xs:\n    t += x\nreturn t"),
     "a branch that can't be reached": (
         "if n % 3 == 0:\n    a = 1\nelif n % 3 != 0:\n    a = 2\nelse:\n    a = 3",
@@ -195,3 +230,22 @@ def test_a_comment_moves_with_its_statement() -> None:
     source = function("for x in xs:\n    n += x\n    a = n  # last\nreturn a")
     moved = function("for x in xs:\n    n += x\na = n  # last\nreturn a")
     assert moved in {m.apply(source) for m in mutants(source)}
+
+
+@pytest.mark.parametrize("behind", ["def g(a):\n    return a\n", "g = f\n", "class C:\n    pass\n"])
+def test_a_line_is_added_at_a_function_s_end_with_no_blank_line_behind_it(behind: str) -> None:
+    body = function("for x in xs:\n    if x:\n        return True")
+    texts = {m.apply(body + behind) for m in mutants(body + behind)}
+    assert body + "    return False\n" + behind in texts
+
+
+def test_top_level_statements_and_methods_have_mutants_of_their_own() -> None:
+    source = "total = 0\nfor x in [1, 2]:\n    total += x\nprint(total)\n"
+    texts = {m.apply(source) for m in mutants(source)}
+    assert source.replace("print", "    print") in texts
+    assert source.replace("total += x", "total = x") in texts
+    method = "class C:\n    def f(self, n):\n        self.a = n\n        self.b = n\n"
+    method += "    def g(self):\n        return self.a\n"
+    texts = {m.apply(method) for m in mutants(method)}
+    assert method.replace("        self.b = n\n", "") in texts
+    assert method.replace("return self.a", "return self.b") in texts

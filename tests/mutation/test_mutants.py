@@ -91,7 +91,7 @@ expressions = st.recursive(
             " ".join
         ),
         inner.map("({})".format),
-        inner.map("not {}".format),
+        inner.map("(not {})".format),
         st.tuples(inner, inner).map("max({0[0]}, {0[1]})".format),
     ),
     max_leaves=3,
@@ -161,3 +161,16 @@ def test_text_that_python_cannot_even_read_is_the_same_error(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment", '"""Only a docstring."""\n', "import os\n", "pass\n"])
 def test_a_source_with_nothing_to_change_gives_nothing(text: str) -> None:
     assert list(mutants(text)) == []
+
+
+def test_an_odd_escape_in_the_source_is_no_warning() -> None:
+    source = 'def f(a):\n    return a < 1 or "\\d"\n'
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert any(mutant.new == "<=" for mutant in mutants(source))
+
+
+def test_a_source_too_deep_for_python_to_walk_is_an_error_that_says_so() -> None:
+    source = "x = " + "a + " * 3_000 + "a\n"
+    with pytest.raises(MutationError, match="nested"):
+        mutants(source)

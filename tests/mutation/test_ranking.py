@@ -10,7 +10,10 @@ from graph_agent.mutation import Candidate, Lines, candidates
 from graph_agent.mutation.hints import read_hints
 
 SAME = "def f(a, b):\n    x = a < b\n    y = a < b\n    z = a < b\n    w = a < b\n    return x, y, z, w\n"
-TWO_LINES = "def f(values, key):\n    first = values[key]\n    return sorted(first)\n"
+MIXED = (
+    "def f(values, key):\n    if key < 0 and values:\n        return None\n"
+    "    total = key + 2\n    first = values[key]\n    return sorted(first)\n"
+)
 
 
 def order(source: str, lines: Lines, family: str, new: str) -> list[int]:
@@ -72,7 +75,7 @@ def test_no_files_give_no_candidates() -> None:
 
 def test_candidates_are_the_same_every_time() -> None:
     def again() -> list[Candidate]:
-        return list(candidates({"a.py": SAME, "b.py": TWO_LINES}, hints="E   IndexError: list index out of range"))
+        return list(candidates({"a.py": SAME, "b.py": MIXED}, hints="E   IndexError: list index out of range"))
 
     assert again() == again()
 
@@ -80,14 +83,14 @@ def test_candidates_are_the_same_every_time() -> None:
 @pytest.mark.parametrize(
     ("output", "fixed"),
     [
-        ("E   assert [1, 2] == [2, 1]", TWO_LINES.replace("sorted(first)", "sorted(first, reverse=True)")),
-        ("E   IndexError: list index out of range", TWO_LINES.replace("values[key]", "values[key - 1]")),
-        ("E   assert None == [1]", TWO_LINES.replace("return sorted(first)", "return first")),
-        ("AssertionError: [3, 1] != [1, 3]", TWO_LINES.replace("sorted(first)", "sorted(first, reverse=True)")),
+        ("E   assert [1, 2] == [2, 1]", MIXED.replace("sorted(first)", "sorted(first, reverse=True)")),
+        ("E   IndexError: list index out of range", MIXED.replace("values[key]", "values[key - 1]")),
+        ("E   assert None == [1]", MIXED.replace("return None", "return values")),
+        ("AssertionError: [3, 1] != [1, 3]", MIXED.replace("sorted(first)", "sorted(first, reverse=True)")),
     ],
 )
 def test_a_hint_brings_its_fix_forward(output: str, fixed: str) -> None:
-    assert rank(TWO_LINES, output, fixed) < rank(TWO_LINES, "", fixed)
+    assert rank(MIXED, output, fixed) < rank(MIXED, "", fixed)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from graph_agent.runtime import checkpoint
+from graph_agent.runtime import replacing
 from graph_agent.runtime.checkpoint import FORMATS, load_checkpoint, save_checkpoint
 from graph_agent.runtime.errors import CheckpointAbsent, CheckpointCorrupt, CheckpointError
 from tests.runtime.samples import Circle, Stage
@@ -215,7 +215,7 @@ def test_on_windows_a_held_file_is_tried_again(path: Path) -> None:
             raise calls.pop()
         real(source, target)
 
-    with patch.object(checkpoint, "IS_WINDOWS", True), patch("os.replace", side_effect=replace):
+    with patch.object(replacing, "IS_WINDOWS", True), patch("os.replace", side_effect=replace):
         save_checkpoint(NEW, path)
     assert load_checkpoint(path, State) == NEW
     assert _only(path)
@@ -223,8 +223,8 @@ def test_on_windows_a_held_file_is_tried_again(path: Path) -> None:
 
 def test_on_windows_trying_again_has_an_end(path: Path) -> None:
     with (
-        patch.object(checkpoint, "IS_WINDOWS", True),
-        patch.object(checkpoint, "_WAITS", (0.0, 0.0)),
+        patch.object(replacing, "IS_WINDOWS", True),
+        patch.object(replacing, "_WAITS", (0.0, 0.0)),
         patch("os.replace", side_effect=PermissionError(13, "held")) as replace,
         pytest.raises(PermissionError),
     ):

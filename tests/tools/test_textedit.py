@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools.textedit import TextEdit, edited, edited_bytes, undone
+from graph_agent.tools.textedit import TextEdit, as_in_file, edited, edited_bytes, undone
 
 
 def edit(text, *pairs):
@@ -71,6 +71,10 @@ def test_a_text_that_occurs_twice_is_refused_with_its_lines():
     assert "2 times" in error.message
 
 
+def test_an_edit_that_changes_nothing_is_refused_with_its_line():
+    assert refusal("a\nb\n", ("b", "b")).lines == (2,)
+
+
 def test_overlapping_matches_count_as_two():
     assert refusal("aaa", ("aa", "b")).kind == "ambiguous"
 
@@ -91,8 +95,17 @@ def test_offsets_are_those_of_the_original():
 def test_edits_may_share_context_but_not_what_they_change():
     assert edit("a\nb\nc\n", ("a\nb", "A\nb"), ("b\nc", "b\nC")) == "A\nb\nC\n"
     error = refusal("a\nb\nc\n", ("a\nb", "a\nX"), ("b\nc", "Y\nc"))
-    assert (error.kind, error.lines) == ("overlapping", (2, 2))
-    assert refusal("a\nb\n", ("a", "a1"), ("a\n", "a2\n")).kind == "overlapping"
+    assert (error.kind, error.lines) == ("overlap", (2, 2))
+    assert refusal("a\nb\n", ("a", "a1"), ("a\n", "a2\n")).kind == "overlap"
+
+
+def test_edits_of_neighbouring_places_may_both_put_something_in_between():
+    assert edit("a\nb\n", ("b\n", "y\nb\n"), ("a\n", "a\nx\n")) == "a\nx\ny\nb\n"
+
+
+def test_in_a_file_of_both_line_ends_the_lines_that_stay_keep_theirs():
+    assert edit("a\r\nb\nc\r\nd\n", ("a\nb\nc", "A\nb\nC")) == "A\r\nb\nC\r\nd\n"
+    assert edit("a\nb\r\nc\nd", ("a\nb\nc\nd", "x\nb\ny\nz\nc\nw")) == "x\nb\r\ny\nz\nc\nw"
 
 
 def test_a_miss_quotes_the_closest_lines():
@@ -177,6 +190,20 @@ def test_the_lines_are_those_of_a_plain_replace(text, old, new):
     for line_end in ("\n", "\r\n"):
         if line_end in text and line_ends(text) == {line_end}:
             assert line_ends(result) <= {line_end}
+
+
+@given(texts, st.data())
+def test_an_edit_as_it_is_in_the_file_does_the_same(text, data):
+    seen = text.replace("\r\n", "\n")
+    start = data.draw(st.integers(0, len(seen)))
+    old = seen[start : data.draw(st.integers(start, len(seen)))]
+    wanted = TextEdit(old, data.draw(st.text("ab\n", max_size=4)))
+    try:
+        exact = as_in_file(text, wanted, "f")
+    except ToolError:
+        return
+    assert exact.old in text
+    assert edited(text, [exact], "f") == edited(text, [wanted], "f") == text.replace(exact.old, exact.new, 1)
 
 
 @given(texts, st.text("abX\n", min_size=1, max_size=4), st.text("XY\n", min_size=1, max_size=4))

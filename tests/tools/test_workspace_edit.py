@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools import files
 from graph_agent.tools.files import sha256
 from graph_agent.tools.textedit import TextEdit
 from graph_agent.tools.workspace import Limits, Workspace
@@ -267,7 +266,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_nothing_beside_it(ws, mon
     def full(*_):
         raise OSError(28, "No space left on device", str(ws))
 
-    monkeypatch.setattr(files, "_write_new", full)
+    monkeypatch.setattr(os, "fsync", full)
     error = refusal(workspace(ws).edit_file, "src/app.py", ONE)
     assert error.kind == "io_error" and "No space left" in error.message and str(ws) not in str(error)
     assert names(ws / "src") == ["app.py", "other.py"]

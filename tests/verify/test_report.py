@@ -208,3 +208,21 @@ def test_hostile_lines_do_not_hold_up_the_reading(line: str) -> None:
     began = monotonic()
     failing_tests(line), traceback_places(line), count_tests(line)
     assert monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("ran", "result", "total"),
+    [
+        (1, "FAILED (failures=6)", 1),
+        (3, "FAILED (failures=5, errors=2)", 3),
+        (4, "FAILED (failures=2, skipped=9)", 4),
+        (0, "FAILED (errors=1)", 1),
+        (2, "FAILED (failures=1)", 2),
+    ],
+)
+def test_subtests_do_not_count_as_tests_of_their_own(ran: int, result: str, total: int) -> None:
+    """Else mending a test with six failing subtests would look like five tests fewer."""
+    counts = count_tests(f"Ran {ran} tests in 0.1s\n\n{result}")
+    assert counts is not None
+    assert counts.total == total
+    assert counts.failed + counts.errors > 0

@@ -15,8 +15,8 @@ GRAPH = Graph(
     nodes={
         Stage.INTAKE: Node(
             nodes.intake,
-            reads={"request", "workspace"},
-            owns={"baseline", "blocked"},
+            reads={"request", "workspace", "risks", "approval"},
+            owns={"baseline", "risks", "blocked"},
             tools=("list_files",),
             metered=False,
             to=routes.route_after_intake,
@@ -32,15 +32,15 @@ GRAPH = Graph(
         ),
         Stage.PLAN: Node(
             nodes.plan,
-            reads={"request", "observations", "verifications", "plan", "repairs", "changes"},
-            owns={"plan", "observations", "blocked"},
+            reads={"request", "observations", "verifications", "plan", "former_plans", "repairs", "changes"},
+            owns={"plan", "former_plans", "observations", "blocked"},
             model=True,
             to=routes.route_after_plan,
             exits={Stage.EXECUTE, Stage.HUMAN},
         ),
         Stage.EXECUTE: Node(
             nodes.execute,
-            reads={"plan", "repairs", "approval", "approve", "risks", "baseline", "changes"},
+            reads={"plan", "former_plans", "repairs", "approval", "approve", "risks", "baseline", "changes"},
             owns={"changes", "blocked"},
             tools=("edit_file", "restore_file"),
             effects=True,
@@ -50,7 +50,7 @@ GRAPH = Graph(
         ),
         Stage.VERIFY: Node(
             nodes.verify,
-            reads={"baseline", "changes", "observations", "repairs", "verifications"},
+            reads={"baseline", "observations", "former_plans", "repairs", "verifications"},
             owns={"verifications", "risks", "blocked"},
             tools=("list_files", "diff", "run_command", "run_holdout"),
             metered=False,  # what evidence costs is not the agent's spending
@@ -59,7 +59,7 @@ GRAPH = Graph(
         ),
         Stage.REPAIR: Node(
             nodes.repair,
-            reads={"request", "observations", "verifications", "plan", "repairs", "changes", "retries"},
+            reads={"request", "observations", "verifications", "plan", "former_plans", "repairs", "changes", "retries"},
             owns={"retries", "repairs", "observations", "blocked"},
             model=True,
             to=routes.route_after_repair,

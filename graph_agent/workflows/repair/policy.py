@@ -34,6 +34,10 @@ FORBIDDEN_WORDS = (
     "password", "production",
 )  # fmt: skip
 
+FORBIDDEN_MARKS = (
+    r"#\s*(?:noqa|nosec|type:\s*ignore|pyright:\s*ignore|pylint:\s*disable|pragma:\s*no\s*cover|fmt:\s*off)\b",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
@@ -58,6 +62,7 @@ class EvaluationPolicy:
     commands         what must succeed
     holdout          whether there are held-out tests; they run at most `holdout_runs` times, since each run leaks a bit
     forbidden_words  a request with one of these goes to a person before any model sees it
+    forbidden_marks  regular expressions that no added line may match, besides the guard's own marks
     max_files        how many files a patch may change
     max_reads        how many files DIAGNOSE may read
     look_timeout     seconds for DIAGNOSE to look at the workspace
@@ -72,6 +77,7 @@ class EvaluationPolicy:
     holdout: bool = False
     holdout_runs: int = 3
     forbidden_words: tuple[str, ...] = FORBIDDEN_WORDS
+    forbidden_marks: tuple[str, ...] = FORBIDDEN_MARKS
     max_files: int = 3
     max_reads: int = 3
     look_timeout: float = 120.0

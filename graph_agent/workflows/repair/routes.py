@@ -44,7 +44,7 @@ def route_after_plan(state: TaskState) -> Route:
 def route_after_execute(state: TaskState) -> Route:
     if state.blocked:
         return Route(Stage.HUMAN, state.blocked)
-    written = [one.path for one in state.changes if one.attempt == len(state.repairs)]
+    written = [one.path for one in state.changes if one.attempt == state.attempt]
     return Route(Stage.VERIFY, f"written: {', '.join(written)}")
 
 
@@ -85,6 +85,8 @@ def route_after_review(state: TaskState) -> Route:
         return Route(Stage.HUMAN, state.blocked)
     if not state.reviews:
         return Route(Stage.HUMAN, "there is no review")
+    if not _passed(state):
+        return Route(Stage.HUMAN, "what was reviewed has not passed verification")
     if state.reviews[-1].blockers:
         return Route(Stage.HUMAN, f"the reviewer objects: {state.reviews[-1].blockers[0]}")
     return _finish(state, "verified, and the reviewer has no objection")
@@ -101,7 +103,7 @@ def route_after_human(state: TaskState) -> Route:
         return Route(Stage.EXECUTE, "a person lets the plan be carried out")
     if decided == "verify":
         return Route(Stage.VERIFY, "a person asks for another verification")
-    if decided == "done" or (not decided and _patch_accepted(state)):
+    if (decided == "done" and _passed(state)) or (not decided and _patch_accepted(state)):
         return Route(Stage.DONE, "a person accepts the verified patch")
     return Route(BACK, "a person lets the run go on")
 
@@ -122,19 +124,20 @@ def refuse_answer(state: TaskState) -> str | None:
     if state.give_up:
         return None
     decided = decision_of(state)
-    if decided == "done" and (state.verification is None or state.verification.verdict is not Verdict.PASS):
+    if decided == "done" and not _passed(state):
         return "nothing passed verification, so nothing can be accepted as done"
     if decided == "execute" and state.plan_now is None:
         return "there is no plan to carry out"
     if state.max_retries < state.retries:
         return f"max_retries={state.max_retries} is below the {state.retries} that are spent"
     spends = {Stage.DIAGNOSE, Stage.PLAN, Stage.EXECUTE, Stage.REPAIR, Stage.REVIEW}
-    target = {"plan": Stage.PLAN, "execute": Stage.EXECUTE}.get(
-        decided, state.came_from if decided in ("", "back") else None
-    )
+    route = route_after_human(state)
+    target = state.came_from if route.stage is BACK else route.stage
     if target in spends and state.max_turns is not None and state.max_turns <= state.spent_turns:
         return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns, or give up"
-    return None
+    if target is Stage.REPAIR and state.max_retries <= state.retries:
+        return f"{state.retries} of {state.max_retries} retries are spent: raise max_retries, or give up"
+    return _refuse_another_round(state) if target is Stage.VERIFY and decided != "verify" else None
 
 
 def decision_of(state: TaskState) -> str:
@@ -160,6 +163,18 @@ def _finish(state: TaskState, why: str) -> Route:
     return Route(Stage.DONE, why)
 
 
+def _refuse_another_round(state: TaskState) -> str | None:
+    """Going back to VERIFY after a failure is for a repair, so a limit that is spent would only lead here again."""
+    if state.verification is None or state.verification.verdict is not Verdict.FAIL:
+        return None
+    again = "or decide on 'verify' to run the same verification again"
+    if state.max_turns is not None and state.max_turns <= state.spent_turns:
+        return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns, {again}"
+    if state.max_retries <= state.retries:
+        return f"{state.retries} of {state.max_retries} retries are spent: raise max_retries, {again}"
+    return None
+
+
 def _waited_for_approval(state: TaskState) -> bool:
     """Whether the run stood here for the plan's sake, and the plan is approved now."""
     asked = "plan" in state.approve and state.came_from in (Stage.PLAN, Stage.REPAIR)
@@ -167,5 +182,8 @@ def _waited_for_approval(state: TaskState) -> bool:
 
 
 def _patch_accepted(state: TaskState) -> bool:
-    passed = state.verification is not None and state.verification.verdict is Verdict.PASS
-    return passed and state.patch_fingerprint in state.approval
+    return _passed(state) and state.patch_fingerprint in state.approval
+
+
+def _passed(state: TaskState) -> bool:
+    return state.verification is not None and state.verification.verdict is Verdict.PASS

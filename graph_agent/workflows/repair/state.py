@@ -65,7 +65,10 @@ class LinesRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Something that a tool saw, or that was found wrong with a plan. `source` says by which tool, on what."""
+    """Something that a tool saw, or that was found wrong with a plan. `source` says by which tool, on what.
+
+    `unfinished` names the tests that were seen to begin and not to end.
+    """
 
     id: str
     source: str
@@ -74,6 +77,7 @@ class Observation:
     sha256: str = ""
     check: Check | None = None
     lines: tuple[LinesRun, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +112,24 @@ class Repair:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FormerPlan:
+    """A plan of PLAN's that a newer one took the place of, when so many `repairs` had been made."""
+
+    plan: Plan
+    repairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """Something planned: by PLAN, or by a repair (with no plan in it when a person was asked instead)."""
+
+    plan: Plan | None
+    base: Literal["original", "current"] = "original"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change:
-    """A write that EXECUTE made. `attempt` 0 is the plan's, n the n-th repair's."""
+    """A write that EXECUTE made. `attempt` is the place, from 0, among the state's `attempts`."""
 
     path: str
     before: str
@@ -200,6 +220,7 @@ class TaskState(GraphState):
     baseline: tuple[FileInfo, ...] = ()
     observations: tuple[Observation, ...] = appended(key="id")
     plan: Plan | None = None
+    former_plans: tuple[FormerPlan, ...] = appended()
     repairs: tuple[Repair, ...] = appended()
     retries: int = 0
     changes: tuple[Change, ...] = appended()
@@ -220,9 +241,25 @@ class TaskState(GraphState):
         return self.repairs[-1] if self.repairs else None
 
     @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """All that was planned, in order: a plan, the repairs that followed it, the plan after those, and so on."""
+        plans = [(former.plan, former.repairs) for former in self.former_plans]
+        found: list[Attempt] = []
+        start = 0
+        for plan, end in (*plans, (self.plan, len(self.repairs))):
+            found += [Attempt(plan=plan), *(Attempt(plan=one.plan, base=one.base) for one in self.repairs[start:end])]
+            start = end
+        return tuple(found)
+
+    @property
+    def attempt(self) -> int:
+        """The place of the present attempt among `attempts`."""
+        return len(self.former_plans) + len(self.repairs)
+
+    @property
     def plan_now(self) -> Plan | None:
-        """The plan to be carried out: the latest repair's, or the first one."""
-        return self.repair.plan if self.repair else self.plan
+        """The plan to be carried out: the latest of PLAN or REPAIR, whichever came last."""
+        return self.attempts[-1].plan
 
     @property
     def risks_fingerprint(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from graph_agent.protocols import Context, ToolError, ToolResult
 from graph_agent.runtime.fanout import fan_out
 from graph_agent.verify.report import Verdict, traceback_places
-from graph_agent.workflows.repair.nodes.evidence import check_of, shortened, stable
+from graph_agent.workflows.repair.nodes.evidence import check_of, fails, shortened, stable
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import LinesRun, Observation, TaskState
 
@@ -94,7 +94,7 @@ def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str
     check = check_of(command, result)
     output = stable(result.value.output) if result.ok else ""
     look.observe(f"run_command {command.text}", shortened(output, MOST_OUTPUT), check=check)
-    if check.ruling is Verdict.FAIL or check.reason == "timed out":
+    if fails(check):
         if look.failing is None:
             look.failing, look.output = command, output
         return ""
@@ -106,7 +106,8 @@ def _read_sources(look: _Look) -> str:
     trace = _trace(look)
     known = {file.path for file in look.state.baseline}
     pointed = [path for path, _ in traceback_places(look.output) if path in known]
-    tests = [path for path in dict.fromkeys(pointed) if not look.policy.may_write(path)]
+    ran = (*trace.traceback, *trace.failing) if trace is not None else ()  # all there is of a test that never ends
+    tests = [path for path in (*pointed, *ran) if path in known and not look.policy.may_write(path)]
     unread = look.read(tests[:1])
     if unread:
         return f"the failing test can't be read: {unread[0]}"
@@ -167,7 +168,8 @@ def _trace(look: _Look) -> Any:
         if look.policy.may_write(path)
     )
     outcomes = "\n".join(f"{outcome}: {name}" for name, outcome in trace.tests if outcome != "passed")
-    look.observe("trace_tests", shortened(outcomes, MOST_OUTPUT), lines=lines)
+    unfinished = tuple(name for name, outcome in trace.tests if outcome == "unfinished")
+    look.observe("trace_tests", shortened(outcomes, MOST_OUTPUT), lines=lines, unfinished=unfinished)
     return trace
 
 

@@ -1,7 +1,8 @@
 """From what a command printed to a `Check`, the same way before an edit and after it.
 
 The rule: what only the edit can have caused (a test that no longer ends, a module that no longer imports) is the
-edit's failure; what was so before is no evidence either way.
+edit's failure, and so is a test that was seen not to end before and still doesn't; what else was so before is no
+evidence either way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from graph_agent.workflows.repair.state import Check, Observation, TaskState
 MOST_SUMMARY = 4_000  # characters of output that a check keeps
 
 _BROKEN = ("collection error", "no tests ran", "crashed", "no test report", "the runner failed")
-_PERMISSION = re.compile(r"PermissionError|Permission denied|Read-only file system|Operation not permitted")
+_PERMISSION = re.compile(  # by the system's words and not by the exception, which a program may raise for its own users
+    r"\[Errno (?:1|13|30)\]|(?<!Error): (?:Permission denied|Read-only file system|Operation not permitted)$",
+    re.MULTILINE,
+)
 _UNSTABLE = (
     (re.compile(r"\bin \d+\.\d+s(?: \(\d+:\d\d:\d\d\))?"), "in a moment"),
     (re.compile(r"\b0x[0-9a-fA-F]{6,16}\b"), "0x..."),
@@ -40,8 +44,11 @@ def shortened(text: str, most: int = MOST_SUMMARY) -> str:
     return f"{text[:head]}\n[{len(text) - most} characters left out]\n{text[-tail:]}"
 
 
-def check_of(command: Command, called: ToolResult, before: Check | None = None) -> Check:
-    """What a command proved. `before` is the same command's check before the edit, None when this is that one."""
+def check_of(command: Command, called: ToolResult, before: Check | None = None, *, endless: bool = False) -> Check:
+    """What a command proved. `before` is the same command's check before the edit, None when this is that one.
+
+    `endless` says that a test was seen before the edit that began and did not end.
+    """
     if not called.ok or called.value is None:
         return Check(
             kind=command.kind,
@@ -51,7 +58,7 @@ def check_of(command: Command, called: ToolResult, before: Check | None = None) 
             reason="the command was not run",
             problem=f"permission: {called.error}",
         )
-    return _check(command.kind, command.text, called.value, before)
+    return _check(command.kind, command.text, called.value, before, endless)
 
 
 def held_out_verdict(called: ToolResult, visible: tuple[Check, ...]) -> Verdict:
@@ -67,23 +74,39 @@ def held_out_verdict(called: ToolResult, visible: tuple[Check, ...]) -> Verdict:
 
 
 def before_of(state: TaskState, command: Command) -> Check | None:
-    """The check of the same command that DIAGNOSE made."""
-    seen = (one.check for one in state.observations if one.check is not None)
-    return next((check for check in seen if check.command == command.text), None)
+    """The latest check of the same command that DIAGNOSE made."""
+    seen = _runs(state).get(command.text)
+    return seen.check if seen else None
 
 
 def failing_run(state: TaskState) -> Observation | None:
-    """The first observation of a test command that did not pass."""
-    return next((o for o in state.observations if o.check and o.check.verdict is not Verdict.PASS), None)
+    """The observation of the first test command that fails: what the run is about."""
+    return next((seen for seen in _runs(state).values() if seen.check and fails(seen.check)), None)
 
 
-def _check(kind: Any, text: str, result: Any, before: Check | None) -> Check:
-    in_time_before = before is not None and before.reason != "timed out"
+def fails(check: Check) -> bool:
+    """Whether there is something to mend: a test that fails, or one that never ends. What did not run is neither."""
+    return check.ruling is Verdict.FAIL or check.reason == "timed out"
+
+
+def never_ended(state: TaskState) -> bool:
+    """Whether DIAGNOSE saw a test begin and not end."""
+    return any(one.unfinished for one in state.observations)
+
+
+def _runs(state: TaskState) -> dict[str, Observation]:
+    """The latest observation of each command, in the order of the policy."""
+    return {one.check.command: one for one in state.observations if one.check is not None}
+
+
+def _check(kind: Any, text: str, result: Any, before: Check | None, endless: bool = False) -> Check:
+    in_time_before = endless or (before is not None and before.reason != "timed out")
     if kind == "test":
         ruling, counts, reason = judge_tests(
             result.exit_code, result.output, timed_out=result.timed_out, timed_out_before=not in_time_before
         )
-        if ruling is Verdict.UNKNOWN and reason in _BROKEN and before is not None and before.counts is not None:
+        reported = endless or (before is not None and before.counts is not None)
+        if ruling is Verdict.UNKNOWN and reason in _BROKEN and reported:
             ruling = Verdict.FAIL
     else:
         ruling, counts, reason = _exit(result, in_time_before)

@@ -20,7 +20,7 @@ def execute(state: TaskState, ctx: Context) -> dict[str, Any]:
     if refused:
         return {"blocked": refused}
     assert state.plan_now is not None
-    base = state.repair.base if state.repair else "original"
+    base = state.attempts[-1].base
     wanted = by_path(state.plan_now.edits)
     undone = [path for path in _changed(state) if base == "original" and path not in wanted]
     ctx.reserve(len(undone) + len(wanted))
@@ -50,7 +50,7 @@ def _record(state: TaskState, changes: list[Change], called: ToolResult) -> str:
     if called.error is not None:
         return f"{called.tool} could not be done ({called.error.kind}): {called.error}"
     done = called.value
-    changes.append(Change(path=done.path, before=done.before, after=done.after, attempt=len(state.repairs)))
+    changes.append(Change(path=done.path, before=done.before, after=done.after, attempt=state.attempt))
     return ""
 
 

@@ -15,9 +15,9 @@ def intake(state: TaskState, ctx: Context) -> dict[str, Any]:
     policy: EvaluationPolicy = ctx.policy
     if not state.request.strip():
         return {"blocked": ""}  # the router ends an empty request; a person has nothing to answer
-    word = policy.forbidden_word(state.request)
-    if word:
-        return {"blocked": f"the request says {word!r}, which only a person may decide on"}
+    forbidden = _forbidden(state, policy)
+    if forbidden:
+        return {"risks": (forbidden,), "blocked": forbidden}
     if not _lies_in(state.workspace, policy.allowed_root):
         return {"blocked": f"the workspace is outside of the allowed root: {state.workspace}"}
     listed = ctx.tools.call("list_files")
@@ -28,6 +28,13 @@ def intake(state: TaskState, ctx: Context) -> dict[str, Any]:
             "blocked": f"no file may be changed: none of {len(listed.value)} files matches {', '.join(policy.write)}"
         }
     return {"baseline": tuple(listed.value), "blocked": ""}
+
+
+def _forbidden(state: TaskState, policy: EvaluationPolicy) -> str:
+    """What the request asks for that only a person may decide on, "" when there is nothing or a person has."""
+    word = policy.forbidden_word(state.request)
+    risk = f"the request says {word!r}, which only a person may decide on" if word else ""
+    return "" if risk in state.risks and state.risk == "low" else risk
 
 
 def _lies_in(path: str, root: str) -> bool:

@@ -8,12 +8,13 @@ from graph_agent.protocols import Context
 from graph_agent.workflows.repair.nodes.proposing import (
     Question,
     context_of,
+    history_of,
     missing_evidence,
     plan_check_observations,
     plan_problem,
     proposed,
 )
-from graph_agent.workflows.repair.state import Plan, TaskState
+from graph_agent.workflows.repair.state import FormerPlan, Plan, TaskState
 
 INSTRUCTIONS = """\
 A test of this project fails. Find the cause in the source files and correct it.
@@ -27,7 +28,7 @@ def plan(state: TaskState, ctx: Context) -> dict[str, Any]:
         return {"blocked": missing}
     question: Question[Plan] = Question(
         instructions=INSTRUCTIONS,
-        context=context_of(state, ctx.policy),
+        context={**context_of(state, ctx.policy), **history_of(state)},
         into=Plan,
         problem=lambda found: plan_problem(state, ctx.policy, found, "original"),
         of_plan=lambda found: found,
@@ -37,4 +38,5 @@ def plan(state: TaskState, ctx: Context) -> dict[str, Any]:
     notes = {"observations": plan_check_observations(state, wrong)} if wrong else {}
     if found is None:
         return {**notes, "blocked": f"no valid plan: {wrong[-1]}"}
-    return {**notes, "plan": found, "blocked": ""}
+    former = (FormerPlan(plan=state.plan, repairs=len(state.repairs)),) if state.plan else ()
+    return {**notes, "plan": found, "former_plans": former, "blocked": ""}

@@ -117,22 +117,36 @@ def _told(one: Observation) -> dict[str, str]:
     return {"id": one.id, "source": f"{one.source} {one.path}".rstrip(), "text": text}
 
 
+def history_of(state: TaskState) -> dict[str, Any]:
+    """What was tried, and what the latest verification shows: of the held-out tests, whether they passed."""
+    plans = [attempt.plan for attempt in state.attempts if attempt.plan]
+    tried = [{"edits": [{"path": e.path, "old": e.old, "new": e.new} for e in plan.edits]} for plan in plans]
+    latest = state.verification
+    if latest is None:
+        return {"tried": tried} if tried else {}
+    checks = [
+        {"command": one.command, "exit_code": one.exit_code, "verdict": one.verdict.value, "output": one.summary}
+        for one in latest.checks
+    ]
+    shown = {"id": latest.id, "why": latest.reason, "checks": checks, "findings": latest.findings}
+    return {"tried": tried, "verification": {**shown, "held_out_tests": latest.holdout}}
+
+
 def texts(state: TaskState, policy: EvaluationPolicy, base: Base) -> dict[str, str]:
     """The files that may be changed and were read: as they were, or with the latest plan's edits in."""
     read = [one for one in state.observations if one.source == "read_file" and policy.may_write(one.path)]
     files = {one.path: one.text for one in read}
     if base == "current":
-        for plan, fresh in _plans(state):
+        for _, plan, fresh in _carried_out(state):
             files = _edited({one.path: one.text for one in read} if fresh else files, plan.edits)
     return files
 
 
-def _plans(state: TaskState) -> list[tuple[Plan, bool]]:
-    """The plans carried out so far, each with whether it started from the original text."""
+def _carried_out(state: TaskState) -> list[tuple[int, Plan, bool]]:
+    """The attempts carried out so far: number, plan, and whether it started from the original text."""
     done = {change.attempt for change in state.changes}
-    plans = [(state.plan, True)] if state.plan and 0 in done else []
-    later = [(r.plan, r.base == "original") for n, r in enumerate(state.repairs, 1) if r.plan and n in done]
-    return [*plans, *later]
+    numbered = enumerate(state.attempts)
+    return [(n, one.plan, one.base == "original") for n, one in numbered if one.plan and n in done]
 
 
 def _edited(files: Mapping[str, str], edits: tuple[Edit, ...]) -> dict[str, str]:
@@ -216,7 +230,7 @@ def _parses(text: str) -> bool:
 
 def _repeated(state: TaskState, plan: Plan, base: Base) -> str | None:
     made = sorted(map(_key, plan.edits))
-    for number, (earlier, fresh) in enumerate(_plans(state)):
+    for number, earlier, fresh in _carried_out(state):
         if fresh == (base == "original") and sorted(map(_key, earlier.edits)) == made:
             return f"these edits are those of attempt {number}, which was verified and failed"
     return None

@@ -8,6 +8,7 @@ from graph_agent.protocols import Context
 from graph_agent.workflows.repair.nodes.proposing import (
     Question,
     context_of,
+    history_of,
     known_ids,
     missing_evidence,
     plan_check_observations,
@@ -15,7 +16,7 @@ from graph_agent.workflows.repair.nodes.proposing import (
     proposed,
 )
 from graph_agent.workflows.repair.policy import EvaluationPolicy
-from graph_agent.workflows.repair.state import Plan, Repair, TaskState, Verification
+from graph_agent.workflows.repair.state import Plan, Repair, TaskState
 
 DECISIONS = ("repair", "clarify", "human_review")
 
@@ -34,7 +35,7 @@ def repair(state: TaskState, ctx: Context) -> dict[str, Any]:
         return {"retries": state.retries + 1, "blocked": missing or "there is no verification to repair from"}
     question: Question[Repair] = Question(
         instructions=INSTRUCTIONS,
-        context={**context_of(state, policy), **_history(state, state.verification)},
+        context={**context_of(state, policy), **history_of(state)},
         into=Repair,
         problem=lambda found: _problem(state, policy, found),
         of_plan=lambda plan: _repair_of(state, plan),
@@ -47,31 +48,6 @@ def repair(state: TaskState, ctx: Context) -> dict[str, Any]:
     if found is None:
         return {**patch, "blocked": f"no valid repair: {wrong[-1]}"}
     return {**patch, "repairs": (found,), "blocked": ""}
-
-
-def _history(state: TaskState, verification: Verification) -> dict[str, Any]:
-    """What was tried, and what the latest verification shows: of the held-out tests, whether they passed."""
-    plans = [state.plan, *(one.plan for one in state.repairs)]
-    return {
-        "tried": [
-            {"edits": [{"path": e.path, "old": e.old, "new": e.new} for e in plan.edits]} for plan in plans if plan
-        ],
-        "verification": {
-            "id": verification.id,
-            "why": verification.reason,
-            "checks": [
-                {
-                    "command": one.command,
-                    "exit_code": one.exit_code,
-                    "verdict": one.verdict.value,
-                    "output": one.summary,
-                }
-                for one in verification.checks
-            ],
-            "findings": verification.findings,
-            "held_out_tests": verification.holdout,
-        },
-    }
 
 
 def _problem(state: TaskState, policy: EvaluationPolicy, found: Repair) -> str | None:

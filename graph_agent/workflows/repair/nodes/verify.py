@@ -13,7 +13,7 @@ from typing import Any, Literal
 from graph_agent.protocols import Context, ToolResult
 from graph_agent.verify.guard import guard_counts, guard_diff, guard_files
 from graph_agent.verify.report import Verdict
-from graph_agent.workflows.repair.nodes.evidence import before_of, check_of, held_out_verdict
+from graph_agent.workflows.repair.nodes.evidence import before_of, check_of, held_out_verdict, never_ended
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Check, TaskState, Verification, next_id
 
@@ -28,7 +28,7 @@ def verify(state: TaskState, ctx: Context) -> dict[str, Any]:
     findings = (*before, *_guarded(state, ctx, policy), *_counted(state, policy, checks))
     visible = Verification(
         id=next_id("V", state.verifications),
-        attempt=len(state.repairs),
+        attempt=state.attempt,
         checks=checks,
         findings=tuple(dict.fromkeys(findings)),
         policy=policy.fingerprint,
@@ -44,7 +44,7 @@ def _checks(state: TaskState, ctx: Context, policy: EvaluationPolicy) -> tuple[C
     checks: list[Check] = []
     for command in policy.commands:
         called = ctx.tools.call("run_command", argv=command.argv)
-        checks.append(check_of(command, called, before_of(state, command)))
+        checks.append(check_of(command, called, before_of(state, command), endless=never_ended(state)))
         if checks[-1].verdict is not Verdict.PASS:
             break
     return tuple(checks)
@@ -56,7 +56,8 @@ def _guarded(state: TaskState, ctx: Context, policy: EvaluationPolicy) -> tuple[
     unseen = tuple(f"{called.tool} failed: {called.error}" for called in (listed, diff) if not called.ok)
     if unseen:
         return unseen
-    return (*guard_files(state.baseline, listed.value, policy.may_write, policy.max_files), *guard_diff(diff.value))
+    files = guard_files(state.baseline, listed.value, policy.may_write, policy.max_files)
+    return (*files, *guard_diff(diff.value, policy.forbidden_marks))
 
 
 def _counted(state: TaskState, policy: EvaluationPolicy, checks: tuple[Check, ...]) -> tuple[str, ...]:
