@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Literal, Protocol, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Effect: TypeAlias = Literal["read", "write", "execute"]
 Finish: TypeAlias = Literal["stop", "length", "refused"]
 
@@ -173,6 +173,15 @@ class Declared(Protocol):
     def model(self) -> bool: ...
 
 
+class Numbered(Protocol):
+    """What a context needs to know of the state: the run, and how many visits there were."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def steps(self) -> int: ...
+
+
 def _nowhere(_: Any, /) -> None:
     """A note or a reservation outside a run has nowhere to go."""
 
@@ -193,19 +202,18 @@ class Context:
     note: Callable[[str], None] = _nowhere
     reserve: Callable[[int], None] = _nowhere
 
-    def bind(self, node: Declared, account: Account, key: str) -> Context:
+    def bind(self, node: Declared, account: Account, state: Numbered) -> Context:
         """The node's own view: undeclared tools and models refuse, declared ones count on `account`."""
-        return NodeContext(self, node, account, key)
+        own: Context = _new(NodeContext)
+        _set_visit(own, (self, node, account, state))
+        return own
 
 
 class NodeContext(Context):
     """A context narrowed to one visit of one node. What it holds is made when it is asked for: many nodes never ask."""
 
     __slots__ = ("_visit",)
-    _visit: tuple[Context, Declared, Account, str]
-
-    def __init__(self, whole: Context, node: Declared, account: Account, key: str) -> None:
-        _set_visit(self, (whole, node, account, key))
+    _visit: tuple[Context, Declared, Account, Numbered]
 
     @property
     def llm(self) -> Any:
@@ -231,7 +239,8 @@ class NodeContext(Context):
 
     @property
     def key(self) -> str:
-        return self._visit[3]
+        _, node, _, state = self._visit
+        return f"{state.task_id}:{node.stage}:{state.steps + 1}"
 
     @property
     def note(self) -> Callable[[str], None]:
@@ -242,6 +251,7 @@ class NodeContext(Context):
         return self._visit[2].reserve
 
 
+_new: Any = object.__new__
 _set_visit: Any = NodeContext._visit.__set__  # type: ignore[attr-defined]  # the one way into a frozen slot that is cheap
 
 

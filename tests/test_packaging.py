@@ -1,4 +1,4 @@
-"""What a user installs: a small wheel with the package, its license and its types, and with nothing to install besides."""
+"""What a user installs: a small wheel with the package, its license and its types, that needs nothing besides."""
 
 from __future__ import annotations
 

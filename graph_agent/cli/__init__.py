@@ -61,9 +61,9 @@ def _run(words: list[str]) -> int:
         where = f": {error.filename}" if error.filename else ""
         return _say(f"{error.strerror or error}{where}", FAILED, "failed", as_json)
     except KeyboardInterrupt:
-        return _say("interrupted before anything was run", INTERRUPTED, "interrupted", as_json)
+        return _say("interrupted; to start again, give the same command", INTERRUPTED, "interrupted", as_json)
     except Terminated as signal:
-        return _say("terminated before anything was run", signal.code, "interrupted", as_json)
+        return _say("terminated; to start again, give the same command", signal.code, "interrupted", as_json)
     except Exception as error:
         if not as_json:
             raise  # a fault of ours: the traceback is what a report of it needs
@@ -88,7 +88,7 @@ def _open_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 

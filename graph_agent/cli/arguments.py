@@ -29,7 +29,9 @@ def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
     """The options; `command` is the module that runs them, `words` what was typed. Raises `UsageError`."""
     unreadable = next((word for word in words if not is_unicode(word)), None)
     if unreadable is not None:
-        raise UsageError(f"{unreadable!r} is no text in UTF-8: give it another name, or reach it by a link that has one")
+        raise UsageError(
+            f"{unreadable!r} is no text in UTF-8: give it another name, or reach it by a link that has one"
+        )
     wanted = next((word for word in words if not word.startswith("-")), "")
     if wanted and wanted not in COMMANDS:
         raise UsageError(

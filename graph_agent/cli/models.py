@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,9 @@ def is_offline(options: argparse.Namespace) -> bool:
 
 
 def model_of(options: argparse.Namespace) -> Any:
-    """The model that the options name. The key for a server is GRAPH_AGENT_LLM_KEY, else OPENAI_API_KEY.
-
-    Raises `UsageError` for one that can't be asked, and for a recording that can't be read or written.
-    """
+    """The model that the options name. Raises `UsageError` for one that can't be asked or recorded."""
+    if is_offline(options) and (options.model_name or options.record is not None):
+        raise UsageError("--model-name and --record are for a model that is asked: give --model URL too")
     try:
         llm = _named(options)
         return RecordingLLM(llm, Path(options.record)) if options.record is not None else llm
@@ -48,12 +48,18 @@ def _named(options: argparse.Namespace) -> Any:
         return MutationLLM()
     if model.startswith("replay:"):
         return ReplayLLM(Path(model.removeprefix("replay:")))
-    if model.startswith(("http://", "https://")):
+    if model.lower().startswith(("http://", "https://")):
         from graph_agent.llm.chat import ChatLLM
 
         name = options.model_name or os.environ.get("GRAPH_AGENT_LLM_MODEL")
         if not name:
             raise UsageError("a server has many models: say which with --model-name or GRAPH_AGENT_LLM_MODEL")
-        return ChatLLM(model, name, os.environ.get("GRAPH_AGENT_LLM_KEY") or os.environ.get("OPENAI_API_KEY"))
+        return ChatLLM(model, name, _key(model))
     close = nearest(model, ("offline", "replay:FILE", "http://"))
     raise UsageError(f"--model {model!r} is unknown{close}: give offline, a URL that starts with http, or replay:FILE")
+
+
+def _key(url: str) -> str | None:
+    """GRAPH_AGENT_LLM_KEY; OPENAI_API_KEY goes to its owner's servers alone, whatever else is asked."""
+    owners = re.match(r"https://([\w-]+\.)*openai\.com(:\d+)?(/|$)", url, re.IGNORECASE)
+    return os.environ.get("GRAPH_AGENT_LLM_KEY") or (os.environ.get("OPENAI_API_KEY") if owners else None)

@@ -83,7 +83,7 @@ def holdout_of(options: argparse.Namespace, source: Path) -> Path | None:
     if options.holdout == "none":
         return None
     if options.holdout is None:
-        neighbour = source.with_name(f"{source.name}_holdout")
+        neighbour = source.parent / f"{source.name}_holdout"
         return neighbour if neighbour.is_dir() else None
     given = Path(os.path.realpath(options.holdout))
     if not options.holdout or not given.is_dir() or not any(given.iterdir()):
@@ -126,6 +126,8 @@ def _formats(options: argparse.Namespace) -> tuple[EditFormat, ...]:
     """What a model is likely to manage comes first: a whole function in a fence. The offline one writes JSON."""
     given: EditFormat = options.edit_format
     if options.edit_format != "auto":
+        if is_offline(options):
+            raise UsageError("--edit-format is for a model that writes: give --model URL too, or leave it out")
         return (given,)
     return ("replace",) if is_offline(options) else ("function", "replace")
 

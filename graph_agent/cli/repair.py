@@ -101,7 +101,7 @@ def _run(options: argparse.Namespace, state: TaskState, ctx: Context, folder: Ru
     def tell(event: Event) -> None:
         last[0] = event.state
         if not (options.json or options.quiet):
-            print(visible(trace_line(event)), flush=True)
+            print(visible(trace_line(event).replace("\n", " ")), flush=True)
 
     try:
         return Outcome(state=run_graph(GRAPH, state, ctx, journal=folder, on_event=tell, max_steps=most_steps(state)))

@@ -30,9 +30,9 @@ class OfflineError(LLMError):
 class MutationLLM:
     """Answers requests whose schema has `edits`, or a `decision` with a plan; any other is an `OfflineError`.
 
-    Reads of the context: `files` (path -> text; the Python ones), `failing_output`, `lines` (path -> failing, passing and traceback
-    line numbers), `tried` (earlier edits), `observations` and `verification` (for their ids). Safe to use from many
-    threads; it keeps the order of candidates of the latest files, which only saves time.
+    Reads of the context: `files` (path -> text; the Python ones), `failing_output`, `lines` (path -> failing, passing
+    and traceback line numbers), `tried` (earlier edits), `observations` and `verification` (for their ids). Safe to use
+    from many threads; it keeps the order of candidates of the latest files, which only saves time.
     """
 
     def __init__(self) -> None:

@@ -11,15 +11,24 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NoReturn, TypeVar
 
-from graph_agent.runtime.errors import LimitReached, NodeError, PatchError, RouteError, StateError, nearest
-from graph_agent.runtime.graph import BACK, Graph, Pause, Route, Step, stage_name
-from graph_agent.runtime.state import GraphState
+from graph_agent.runtime.errors import (
+    ArgumentError,
+    LimitReached,
+    NodeError,
+    PatchError,
+    RouteError,
+    StateError,
+    nearest,
+)
+from graph_agent.runtime.graph import BACK, Graph, Route, Step, stage_name
+from graph_agent.runtime.state import Append, GraphState
 from graph_agent.runtime.typecheck import hints, misfit
 
 S = TypeVar("S", bound=GraphState)
 
+_NOT_OWNED = (lambda _: False, None)
 _new: Any = object.__new__
-_set: Any = object.__setattr__
+_set_fields: Any = GraphState.__dict__["__dict__"].__set__  # the cheap way into a frozen instance
 
 
 def advance(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, turns: int = 0) -> S:
@@ -27,27 +36,39 @@ def advance(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, turns
 
     Raises `PatchError` or `RouteError`; nothing is applied then, only the turns stay spent on the error's `state`.
     """
-    step = step_at(graph, state)
-    fields = state.__dict__.copy()
+    return take(graph, step_at(graph, state), state, patch, _whole(turns))
+
+
+def take(graph: Graph[S], step: Step, state: S, patch: Mapping[str, Any] | None, turns: int) -> S:
+    """`advance`, for a loop that knows the step already. It is most of what a step costs, so it makes few calls."""
+    fields = {**state.__dict__}
     try:
         if patch is not None:
             _merge(step, state, fields, patch)
         fields["steps"] += 1
-        fields["spent_turns"] += _whole(turns) if turns else 0
-        if step.fixed is not None:
-            return _moved(graph, state, fields, step.fixed)
-        return _moved(graph, state, fields.copy(), _routed(step, _made(state, fields), state))
+        if turns:
+            fields["spent_turns"] += turns
+        route = step.fixed or _routed(graph, step, state, {**fields})  # what a router saw must never change
+        stage = _origin(state) if route.stage is BACK else route.stage
+        fields["stage"] = stage
+        fields["route_reason"] = route.reason
+        fields["came_from"] = state.stage if stage in graph.pauses else None
+        after: S = _new(type(state))
+        _set_fields(after, fields)
+        if graph.invariants:
+            _run_invariants(after, state)
+        return after
     except (PatchError, RouteError) as error:
-        error.state = charged(state, turns)
+        error.state = charged(graph, state, turns)
         raise
 
 
 def apply_patch(graph: Graph[S], state: S, patch: Mapping[str, Any] | None) -> S:
     """The state with the patch merged in, neither counted nor routed. Raises `PatchError`."""
-    fields = state.__dict__.copy()
+    fields = {**state.__dict__}
     if patch is not None:
         _merge(step_at(graph, state), state, fields, patch)
-    return _made(state, fields)
+    return _made(graph, state, fields)
 
 
 def may_start(graph: Graph[S], state: S) -> bool:
@@ -64,8 +85,8 @@ def stop_at_limit(graph: Graph[S], state: S, *, turns: int = 0, started: bool = 
     what = f"stopped before a call that needed {wanted}" if started else "did not start"
     reason = f"{spent} of {state.max_turns} turns are spent: {step.stage} {what}"
     if graph.on_limit is None:
-        raise LimitReached(f"{reason}; raise max_turns to go on", state=charged(state, turns))
-    return _moved(graph, state, _counted(state, turns, started), Route(graph.on_limit, reason))
+        raise LimitReached(f"{reason}; raise max_turns to go on", state=charged(graph, state, turns))
+    return _diverted(graph, state, graph.on_limit, reason, turns=turns, visits=int(started))
 
 
 def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0) -> S:
@@ -76,17 +97,19 @@ def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0
     step = step_at(graph, state)
     reason = f"{step.stage} failed: {type(error).__name__}: {error}"
     if graph.on_error is None or step.member is graph.on_error:
-        raise NodeError(reason, state=charged(state, turns), error=error) from error
-    return _moved(graph, state, _counted(state, turns, True), Route(graph.on_error, reason))
+        raise NodeError(reason, state=charged(graph, state, turns), error=error) from error
+    return _diverted(graph, state, graph.on_error, reason, turns=turns, visits=1)
 
 
-def charged(state: S, turns: int) -> S:
+def charged(graph: Graph[S], state: S, turns: int) -> S:
     """The same state with more turns spent: what holds after a step that failed."""
-    return _made(state, {**state.__dict__, "spent_turns": state.spent_turns + turns}) if turns else state
+    return _made(graph, state, {**state.__dict__, "spent_turns": state.spent_turns + turns}) if turns else state
 
 
 def step_at(graph: Graph[S], state: S) -> Step:
-    """What stands at the state's stage. Raises `StateError` at an end or for a stage of another graph."""
+    """What stands at the state's stage. Raises `StateError` at an end, or for a state of another graph."""
+    if type(state) is not graph.state:
+        raise _foreign(graph, state)
     try:
         return graph.steps[state.stage]
     except (KeyError, TypeError):
@@ -97,8 +120,7 @@ def step_at(graph: Graph[S], state: S) -> Step:
 def check_state(graph: Graph[S], state: S) -> None:
     """Raise `StateError` unless each field of a state fits: what a run looks at before its first step."""
     if type(state) is not graph.state:
-        expected = graph.state.__name__
-        raise StateError(f"the state is {_shown(state)}: this graph runs on {expected}", state=state)
+        raise _foreign(graph, state)
     for name, check in graph.checks.items():
         if not check(getattr(state, name)):
             path, wrong = _misfit(graph, name, getattr(state, name))
@@ -107,31 +129,44 @@ def check_state(graph: Graph[S], state: S) -> None:
         raise StateError(f"max_turns is {state.max_turns}: give 0 or more, or None for no limit", state=state)
 
 
+def _foreign(graph: Graph[Any], state: object) -> StateError:
+    return StateError(f"the state is {_shown(state)}: this graph runs on {graph.state.__name__}", state=state)
+
+
 def _merge(step: Step, state: GraphState, fields: dict[str, Any], patch: Mapping[str, Any]) -> None:
     """Put a patch into a copy of the state's fields. At the first thing that does not fit the copy is given up."""
     if type(patch) is not dict and not isinstance(patch, Mapping):
         _refuse_value(step, state, patch)
     writes = step.writes
     for name, value in patch.items():
-        if name not in writes:
-            _refuse_patch(step, state, patch)
-        fits, append = writes[name]
+        try:
+            fits, append = writes[name]
+        except KeyError:
+            fits, append = _NOT_OWNED
         if not fits(value):
             _refuse_patch(step, state, patch)
-        fields[name] = value if append is None else append(fields[name], value)
+        fields[name] = value if append is None else _grown(step, state, name, append, value)
+
+
+def _grown(step: Step, state: GraphState, name: str, append: Append, new: tuple[Any, ...]) -> tuple[Any, ...]:
+    try:
+        return append(getattr(state, name), new)
+    except Exception as error:  # the key of the items is the workflow's own function
+        text = f"{step.stage} returned items for {name} whose key failed: {type(error).__name__}: {error}"
+        raise PatchError(text, state=state, field=name) from error
 
 
 def _whole(turns: int) -> int:
     if type(turns) is not int or turns < 0:
-        raise ValueError(f"turns={turns!r}: give the number of turns that the node spent, 0 or more")
+        raise ArgumentError(f"turns={turns!r}: give the number of turns that the node spent, 0 or more")
     return turns
 
 
-def _made(state: S, fields: dict[str, Any]) -> S:
+def _made(graph: Graph[S], state: S, fields: dict[str, Any]) -> S:
     """An instance with these fields. They were checked one by one, so only the class's own rules are left to run."""
     made: S = _new(type(state))
-    _set(made, "__dict__", fields)
-    if hasattr(made, "__post_init__"):
+    _set_fields(made, fields)
+    if graph.invariants:
         _run_invariants(made, state)
     return made
 
@@ -139,41 +174,50 @@ def _made(state: S, fields: dict[str, Any]) -> S:
 def _run_invariants(made: Any, state: GraphState) -> None:
     try:
         made.__post_init__()
-    except ValueError as error:
-        raise PatchError(f"{stage_name(state.stage)}: {error}", state=state) from error
+    except Exception as error:  # the state's own rules, which may say no in any way they like
+        text = f"{stage_name(state.stage)} made a state that {type(state).__name__} refuses: {error}"
+        raise PatchError(text, state=state) from error
 
 
-def _counted(state: GraphState, turns: int, visited: bool) -> dict[str, Any]:
-    counts = {"steps": state.steps + visited, "spent_turns": state.spent_turns + turns}
-    return {**state.__dict__, **counts}
-
-
-def _routed(step: Step, merged: S, before: S) -> Route:
-    assert step.router is not None
+def _routed(graph: Graph[S], step: Step, before: S, fields: dict[str, Any]) -> Route:
+    """What the stage's router says of the state with these fields, which nobody else may hold."""
+    merged, router = _made(graph, before, fields), step.router
+    assert router is not None
     try:
-        route = step.router(merged)
-    except Exception as error:
+        route = router(merged)
+    except Exception as error:  # a router is the workflow's own function, and may fail in any way
         text = f"the router after {step.stage} failed: {type(error).__name__}: {error}"
         raise RouteError(text, state=before) from error
-    if type(route) is not Route or route.stage not in step.exits or type(route.reason) is not str:
-        allowed = ", ".join(sorted(stage_name(stage) for stage in step.exits))
-        text = f"the router after {step.stage} returned {route!r}: it may return a Route to {allowed}"
-        raise RouteError(text, state=before)
-    return route
+    if (
+        type(route) is Route
+        and type(route.reason) is str
+        and (type(route.stage) is type(before.stage) or route.stage is BACK)  # a StrEnum's member equals its text
+        and route.stage in step.exits
+    ):
+        return route
+    allowed = ", ".join(sorted(stage_name(stage) for stage in step.exits))
+    text = f"the router after {step.stage} returned {_shown(route)}: it may return a Route to {allowed}"
+    raise RouteError(text, state=before)
 
 
-def _moved(graph: Graph[S], state: S, fields: dict[str, Any], route: Route) -> S:
-    """The state at the route's end, made of `fields`, which nobody else may hold."""
-    stage: Enum | None = route.stage
-    if stage is BACK:
-        stage = state.came_from
-        if stage is None:
-            text = f"{stage_name(state.stage)} goes BACK, but nothing says where from: came_from is None"
-            raise RouteError(text, state=state)
-    fields["stage"] = stage
-    fields["route_reason"] = route.reason
-    fields["came_from"] = state.stage if stage in graph.pauses else None
-    return _made(state, fields)
+def _origin(state: GraphState) -> Enum:
+    """The stage that BACK means."""
+    if state.came_from is None:
+        text = f"{stage_name(state.stage)} goes BACK, but nothing says where from: came_from is None"
+        raise RouteError(text, state=state)
+    return state.came_from
+
+
+def _diverted(graph: Graph[S], state: S, stage: Enum, reason: str, *, turns: int, visits: int) -> S:
+    """The state at a stage where the graph itself sends the run, whatever the node wanted."""
+    changed = {
+        "stage": stage,
+        "route_reason": reason,
+        "steps": state.steps + visits,
+        "spent_turns": state.spent_turns + turns,
+        "came_from": state.stage if stage in graph.pauses else None,
+    }
+    return _made(graph, state, {**state.__dict__, **changed})
 
 
 def _refuse_value(step: Step, state: GraphState, patch: object) -> NoReturn:

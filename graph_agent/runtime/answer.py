@@ -43,6 +43,8 @@ def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_
         if name in allowed and value not in allowed[name]:
             choices = ", ".join(map(repr, allowed[name]))
             raise AnswerError(f"{name}={value!r} is not among the choices: {choices}", state=state, field=name)
+    if merged.max_turns is not None and merged.max_turns < 0:
+        raise AnswerError(f"max_turns={merged.max_turns}: give 0 or more, or None for no limit", state=state)
     refusal = pause.check(merged) if pause.check else None
     if refusal:
         raise AnswerError(f"{stage_name(state.stage)} refuses this answer: {refusal}", state=state)
@@ -61,6 +63,7 @@ def _pause(graph: Graph[S], state: S) -> Pause:
 def _check_id(state: GraphState, given: str | None) -> None:
     expected = pause_id(state)
     if given is not None and given != expected:
-        task, _, _ = given.rpartition(":")
-        why = "was answered before" if task == state.task_id else "belongs to another run"
+        task, _, steps = given.rpartition(":")
+        earlier = task == state.task_id and steps.isdecimal() and int(steps) < state.steps
+        why = "was answered before" if earlier else "is not of this run"
         raise AnswerError(f"pause {given} {why}: the run waits at {expected}", state=state)

@@ -1,4 +1,4 @@
-"""What a table must be before anything runs on it: `check_graph` lists every problem, each with where and how to mend it.
+"""What a table must be before anything runs on it: `check_graph` lists every problem, where it is and how to mend it.
 
 A mistake in a table shows at import and not in the third hour of a run. The rule: a graph that passes here can't meet
 an unknown stage, a field with two masters, a stage that nothing leads to, or one from which no end can be reached.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, NoReturn, Union, get_args, get_origin
 
 from graph_agent.runtime.errors import GraphError, nearest
 from graph_agent.runtime.graph import BACK, Graph, Node, Pause, Route, Step, stage_name
@@ -44,25 +45,29 @@ def compiled(graph: Graph[Any]) -> tuple[Checks, dict[Enum, Step]]:
 
 
 def _step(stage: Enum, entry: Node | Pause, checks: Checks, appends: Mapping[str, Append]) -> Step:
-    fixed = isinstance(entry.to, Enum)
     node = entry if isinstance(entry, Node) else None
     return Step(
         member=stage,
         stage=stage_name(stage),
         entry=entry,
-        run=node.run if node else None,
+        run=node.run if node else _waits,
         writes={name: (checks[name], appends.get(name)) for name in entry.owns},
         router=None if isinstance(entry.to, Enum) else entry.to,
         fixed=Route(entry.to, f"{stage_name(stage)} is followed by {stage_name(entry.to)}")
         if isinstance(entry.to, Enum)
         else None,
-        exits=frozenset((entry.to,) if fixed else entry.exits or ()),  # type: ignore[arg-type]
+        exits=frozenset((entry.to,) if isinstance(entry.to, Enum) else entry.exits or ()),
+        calls=bool(node and (node.model or node.tools)),
         spends=bool(node and node.spends),
         metered=bool(node and node.metered),
         retry=node.retry if node else 0,
         tools=tuple(node.tools) if node else (),
         model=bool(node and node.model),
     )
+
+
+def _waits(state: Any, _: object) -> NoReturn:
+    raise AssertionError(f"{state.stage!r} is a pause, and nothing runs there")
 
 
 def edges_of(graph: Graph[Any]) -> tuple[tuple[Enum, Enum, str], ...]:
@@ -113,8 +118,21 @@ def _field_problems(owner: str, name: str, tp: Any, field: Any, start: Any) -> I
         return
     if append_of(field) and not (get_origin(tp) is tuple and get_args(tp)[-1:] == (...,)):
         yield f"field {name} of {owner} is appended() and has the type {type_name(tp)}: use tuple[T, ...]"
+    elif reducer := append_of(field):
+        yield from _key_problems(owner, name, get_args(tp)[0], reducer)
     if field.default is not MISSING and (wrong := misfit(tp, field.default, name)):
         yield f"the default of {owner}.{wrong[0]} does not fit: {wrong[1]}"
+
+
+def _key_problems(owner: str, name: str, item: Any, reducer: Append) -> Iterator[str]:
+    """An item without the attribute that `appended(key=...)` names would fail when a run first adds one."""
+    kinds = get_args(item) if isinstance(item, UnionType) or get_origin(item) is Union else (item,)
+    for kind in kinds:
+        known = hints(kind) if is_dataclass(kind) else ()
+        first = (reducer.attribute or "").partition(".")[0]
+        if first and first not in known and not hasattr(kind, first):
+            text = f"appended(key={reducer.attribute!r}), but {type_name(kind)} has no {first!r}"
+            yield f"field {name} of {owner} is {text}{nearest(first, known)}"
 
 
 def _unhashable(tp: Any) -> str | None:
@@ -216,7 +234,7 @@ def _owner_problems(graph: Graph[Any]) -> Iterator[str]:
 
 def _fallback_problems(graph: Graph[Any]) -> Iterator[str]:
     for what, target in (("on_limit", graph.on_limit), ("on_error", graph.on_error)):
-        if target is not None and target not in graph.nodes and target not in graph.ends:
+        if target is not None and not (isinstance(target, type(graph.start)) and target in (*graph.nodes, *graph.ends)):
             yield f"{what} is {target!r}, which is neither a node nor an end of this graph"
     handler = graph.nodes.get(graph.on_limit)
     if isinstance(handler, Node) and handler.spends:

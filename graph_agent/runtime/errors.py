@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerError",
+    "ArgumentError",
     "BlobError",
     "CheckpointAbsent",
     "CheckpointCorrupt",
@@ -41,6 +42,10 @@ __all__ = [
     "ToolError",
     "nearest",
 ]
+
+
+class ArgumentError(GraphAgentError, ValueError):
+    """An argument that no run could use: a negative number of turns, say."""
 
 
 class GraphError(GraphAgentError):

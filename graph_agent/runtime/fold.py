@@ -37,7 +37,7 @@ class Folded:
 
 
 def fold(records: Iterable[Record], where: str) -> Folded:
-    """Fold all records. Raises `JournalCorrupt` for a missing header, a gap or a repetition in `seq`, an unknown type."""
+    """Fold all records. Raises `JournalCorrupt`: no header, a gap or a repetition in `seq`, an unknown type."""
     folded: Folded | None = None
     for number, record in enumerate(records, 1):
         if folded is None:

@@ -1,7 +1,7 @@
 """A run that is kept: one folder, one append-only journal, one owner at a time.
 
-`Run.create` and `Run.open` take the run's lock before they read anything; `run_graph(..., journal=run)` then writes each
-step before the next one starts. The rule: a record that was written is never changed, and what a crash left half
+`Run.create` and `Run.open` take the run's lock before they read anything; `run_graph(..., journal=run)` then writes
+each step before the next one starts. The rule: a record that was written is never changed, and what a crash left half
 written is dropped and said, so the run goes on from the last step that is whole.
 """
 
@@ -70,7 +70,7 @@ class Run(Generic[S]):
         parent: Mapping[str, Json] | None = None,
         durability: Durability = "fsync",
     ) -> Run[S]:
-        """Begin a run in `folder`, whose name is the run's id. `about`: what a resume needs to know to make its context.
+        """Begin a run in `folder`, whose name is the run's id. `about`: what a resume needs to make its context again.
 
         Raises `JournalError` when there is a run already, or the name is none; OSError when the disk refuses.
         """

@@ -10,6 +10,7 @@ from __future__ import annotations
 from threading import Lock
 
 from graph_agent.protocols import Reply, ToolDenied, ToolUse
+from graph_agent.runtime.errors import ArgumentError
 
 
 class BudgetSpent(BaseException):
@@ -21,8 +22,13 @@ class BudgetSpent(BaseException):
 
 
 class Meter:
-    """The account of one visit: what it may still spend, and what it did. Safe to use from many threads."""
+    """The account of one visit: what it may still spend, and what it did. Safe to use from many threads.
 
+    `metered=False` is for a node whose calls are not the agent's spending: they are counted and take no turns.
+    """
+
+    left: int | None = None
+    metered = True
     turns = 0
     reserved = 0
     model_calls = 0
@@ -30,17 +36,20 @@ class Meter:
     tokens_out = 0
     tool_uses: tuple[ToolUse, ...] = ()
     notes: tuple[str, ...] = ()
-    _open = True
 
-    def __init__(self, left: int | None) -> None:
+    def __init__(self, left: int | None = None, *, metered: bool = True) -> None:
         """`left`: the turns that this visit may spend; None: any number."""
-        self.left = left
+        self.left, self.metered = left, metered
+        self.used = False
+        self._open = True
         self._lock = Lock()
 
     def charge(self, turns: int = 1) -> None:
         """Take turns for a call that is about to be made, from what was reserved first. Raises `BudgetSpent`."""
         with self._lock:
-            self._check_open()
+            self._use()
+            if not self.metered:
+                return
             fresh = max(0, turns - self.reserved)
             if self.left is not None and fresh > self.left:
                 raise BudgetSpent(turns)
@@ -51,26 +60,35 @@ class Meter:
     def reserve(self, turns: int) -> None:
         """Set turns aside for calls to come. What is not used is not spent. Raises `BudgetSpent`."""
         if type(turns) is not int or turns < 0:
-            raise ValueError(f"reserve({turns!r}): give a number of turns, 0 or more")
+            raise ArgumentError(f"reserve({turns!r}): give a number of turns, 0 or more")
         with self._lock:
-            self._check_open()
+            self._use()
             if self.left is not None and turns > self.left:
                 raise BudgetSpent(turns)
             self._take(turns)
             self.reserved += turns
 
+    def release(self) -> None:
+        """Give back what was reserved and not used: the node is tried again, and reserves again."""
+        with self._lock:
+            self._take(-self.reserved)
+            self.reserved = 0
+
     def asked_model(self, reply: Reply) -> None:
         with self._lock:
+            self.used = True
             self.model_calls += 1
             self.tokens_in += reply.tokens_in
             self.tokens_out += reply.tokens_out
 
     def called_tool(self, use: ToolUse) -> None:
         with self._lock:
+            self.used = True
             self.tool_uses = (*self.tool_uses, use)
 
     def note(self, text: str) -> None:
         with self._lock:
+            self.used = True
             self.notes = (*self.notes, text)
 
     def close(self) -> int:
@@ -83,17 +101,7 @@ class Meter:
         if self.left is not None:
             self.left -= turns
 
-    def _check_open(self) -> None:
+    def _use(self) -> None:
+        self.used = True
         if not self._open:
             raise ToolDenied("the visit that this context belongs to is over: what comes late is not done")
-
-
-class Unmetered(Meter):
-    """The account of a node whose calls are not the agent's spending: it counts them and takes no turns."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-
-    def charge(self, turns: int = 1) -> None:
-        with self._lock:
-            self._check_open()

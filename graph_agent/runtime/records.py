@@ -22,7 +22,7 @@ _TAIL = len(_SUM) + len('00000000"}')
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The records of a file in order, how many bytes of it they take, and what was dropped after them ("" if nothing)."""
+    """The records of a file in order, how many bytes they take, and what was dropped after them ("" for nothing)."""
 
     records: tuple[Record, ...]
     good: int

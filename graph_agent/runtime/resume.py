@@ -43,7 +43,7 @@ def resume(
 
 
 def settle_doubt(run: Run[S]) -> S:
-    """Decide on a node that was interrupted, by the policy that the node declares. Returns where the run stands then."""
+    """Decide on a node that was interrupted, by the policy it declares. Returns where the run stands then."""
     flight, graph, state = run.in_flight, run.graph, run.state
     if flight is None:
         return state

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from inspect import isawaitable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from graph_agent.protocols import Context
 from graph_agent.runtime.advance import check_state
-from graph_agent.runtime.errors import GraphAgentError, RunError, StepLimitReached
+from graph_agent.runtime.errors import ArgumentError, RunError, StepLimitReached
 from graph_agent.runtime.events import Event, Journal
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.state import GraphState
@@ -38,21 +38,24 @@ def run_graph(
 
     `max_steps` is how many nodes this call may visit: a fuse, not a way to stop. Raises `RunError`s that carry the
     state: `StateError`, `PatchError`, `RouteError`, `NodeError` (no `on_error`), `LimitReached` (no `on_limit`),
-    `StepLimitReached`; and `ContextError` when a node needs what the context lacks.
+    `StepLimitReached`.
     """
     check_state(graph, state)
-    fuse, tell = _fuse(max_steps), teller(journal, on_event)
-    while state.stage in graph.runs_on:
-        fuse = _burn(fuse, state)
-        visit = Visit(graph, state, ctx, tell)
-        while visit.open:  # again after a failed attempt, while the node has retries left
+    fuse, visit = _fuse(max_steps), Visit(graph, teller(journal, on_event))
+    while step := graph.runs_on.get(state.stage):
+        if not fuse:
+            raise _burnt(state)
+        fuse -= 1
+        visit.begin(step, state)
+        while visit.after is None:  # again after a failed attempt, while the node has retries left
+            node = step.run
             try:
-                patch = visit.run(state, visit.ctx)
+                patch = node(state, ctx.bind(step, visit.account, state))
             except BaseException as error:  # noqa: BLE001  # sorted out there; what is not the node's goes on up
                 visit.raised(error)
             else:
                 visit.returned(patch)
-        state = visit.settle()
+        state = visit.after
     return state
 
 
@@ -67,20 +70,23 @@ async def arun_graph(
 ) -> S:
     """`run_graph` for graphs with `async` nodes. Plain nodes may stand among them."""
     check_state(graph, state)
-    fuse, tell = _fuse(max_steps), teller(journal, on_event)
-    while state.stage in graph.runs_on:
-        fuse = _burn(fuse, state)
-        visit = Visit(graph, state, ctx, tell)
-        while visit.open:
+    fuse, visit = _fuse(max_steps), Visit(graph, teller(journal, on_event))
+    while step := graph.runs_on.get(state.stage):
+        if not fuse:
+            raise _burnt(state)
+        fuse -= 1
+        visit.begin(step, state)
+        while visit.after is None:
+            node = step.run
             try:
-                patch = visit.run(state, visit.ctx)
+                patch = node(state, ctx.bind(step, visit.account, state))
                 if isawaitable(patch):
                     patch = await patch
             except BaseException as error:  # noqa: BLE001
                 visit.raised(error)
             else:
                 visit.returned(patch)
-        state = visit.settle()
+        state = visit.after
     return state
 
 
@@ -92,11 +98,13 @@ def stream(
     journal: Journal | None = None,
     max_steps: int = 10_000,
 ) -> Iterator[Event]:
-    """The same run as an iterator: one event a step, made when it is asked for. The last `event.state` is the result."""
+    """The same run as an iterator: one event a step, made when asked for. The last `event.state` is the result."""
     check_state(graph, state)
     fuse = _fuse(max_steps)
     while state.stage in graph.runs_on:
-        fuse = _burn(fuse, state)
+        if not fuse:
+            raise _burnt(state)
+        fuse -= 1
         events: list[Event] = []
         try:
             state = run_graph(graph, state, ctx, journal=journal, on_event=events.append, max_steps=1)
@@ -108,18 +116,12 @@ def stream(
         yield from events
 
 
-class ArgumentError(GraphAgentError, ValueError):
-    """An argument that no run could use."""
-
-
 def _fuse(max_steps: int) -> int:
     if type(max_steps) is not int or max_steps < 0:
         raise ArgumentError(f"max_steps is {max_steps!r}: give a number of visits, 0 or more")
     return max_steps
 
 
-def _burn(fuse: int, state: GraphState) -> int:
-    if fuse == 0:
-        text = f"the fuse of this call (max_steps) is burnt before {stage_name(state.stage)}, after {state.steps} steps"
-        raise StepLimitReached(f"{text} in all; hand the error's state back to run_graph to go on", state=state)
-    return fuse - 1
+def _burnt(state: GraphState) -> StepLimitReached:
+    text = f"the fuse of this call (max_steps) is burnt before {stage_name(state.stage)}, after {state.steps} steps"
+    return StepLimitReached(f"{text} in all; hand the error's state back to run_graph to go on", state=state)

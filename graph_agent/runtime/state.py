@@ -29,8 +29,8 @@ def appended(*, key: str | Key | None = None, description: str = "") -> Any:
     `key` names an attribute of the items (or is a function of one): an item whose key is there already is dropped,
     so that a node which runs again does not say a thing twice.
     """
-    by = attrgetter(key) if isinstance(key, str) else key
-    metadata: dict[str, Any] = {_APPEND: Append(by)}
+    reducer = Append(attrgetter(key), attribute=key) if isinstance(key, str) else Append(key)
+    metadata: dict[str, Any] = {_APPEND: reducer}
     if description:
         metadata["description"] = description
     return field(default=(), metadata=metadata)
@@ -42,9 +42,10 @@ def _given(default: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Append:
-    """How an appended field takes a patch. The name of the field's standard term: a reducer."""
+    """How an appended field takes a patch: a reducer. `attribute` is what its key is called, where that is known."""
 
     key: Key | None
+    attribute: str | None = None
 
     def __call__(self, old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.key is None:
@@ -86,7 +87,7 @@ class GraphState:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """`came_from` holds a member of the workflow's own Stage: it takes its type from `stage`."""
         super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("__annotations__", {})
+        own = cls.__annotations__
         if "stage" in own and "came_from" not in own:
             stage = own["stage"]
             own["came_from"] = f"{stage} | None" if isinstance(stage, str) else stage | None

@@ -38,6 +38,7 @@ __all__ = ["checker", "hints", "misfit", "problem", "type_name"]
 
 Check: TypeAlias = Callable[[Any], bool]
 _UNSET = object()
+_INT_LEAST = -INT_LIMIT
 
 
 def problem(tp: Any) -> str | None:
@@ -105,11 +106,11 @@ def _is_str(value: Any) -> bool:
 
 
 def _is_int(value: Any) -> bool:
-    return type(value) is int and -INT_LIMIT < value < INT_LIMIT
+    return type(value) is int and _INT_LEAST < value < INT_LIMIT
 
 
 def _is_float(value: Any) -> bool:
-    return (type(value) is float and -inf < value < inf) or (type(value) is int and -INT_LIMIT < value < INT_LIMIT)
+    return (type(value) is float and -inf < value < inf) or (type(value) is int and _INT_LEAST < value < INT_LIMIT)
 
 
 def _is_bool(value: Any) -> bool:
@@ -120,6 +121,10 @@ def _is_none(value: Any) -> bool:
     return value is None
 
 
+_OPTIONAL: dict[Check, Check] = {  # the commonest unions, in one call
+    _is_str: lambda value: value is None or (type(value) is str and (value.isascii() or is_unicode(value))),
+    _is_int: lambda value: value is None or (type(value) is int and _INT_LEAST < value < INT_LIMIT),
+}
 _PLAIN: dict[type, Check] = {str: _is_str, int: _is_int, float: _is_float, bool: _is_bool, NoneType: _is_none}
 
 
@@ -168,7 +173,7 @@ def _check_choice(checks: list[Check]) -> Check:
         return lambda value: any(check(value) for check in checks)
     one, other = sorted(checks, key=lambda check: check is not _is_none)
     if one is _is_none:
-        return lambda value: value is None or other(value)
+        return _OPTIONAL.get(other) or (lambda value: value is None or other(value))
     return lambda value: one(value) or other(value)
 
 

@@ -1,7 +1,7 @@
 """One visit of one node: what it may use, how often it is tried, and what becomes of what it returns or raises.
 
 The plain loop and the asynchronous one hold the call and nothing else, so they share all of this but the `await`. A
-node may raise what it likes; what comes out of a visit is either a next state or one typed error that carries the state.
+node may raise what it likes: what comes of a visit is either a next state or one typed error that carries the state.
 """
 
 from __future__ import annotations
@@ -10,116 +10,124 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from graph_agent.protocols import Context
-from graph_agent.runtime.advance import advance, may_start, stop_at_error, stop_at_limit
+from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit, take
 from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, Journal, Kind
-from graph_agent.runtime.graph import Graph, stage_name
-from graph_agent.runtime.limits import BudgetSpent, Meter, Unmetered
+from graph_agent.runtime.graph import Graph, Step, stage_name
+from graph_agent.runtime.limits import BudgetSpent, Meter
 from graph_agent.runtime.state import GraphState
 
 S = TypeVar("S", bound=GraphState)
+Listener = Callable[[Event], None]
 
 
 class Visit(Generic[S]):
-    """A node's turn at the state. `open` until it is decided how the visit ends; `settle` then gives the next state."""
+    """A node's turn at the state. `after` is the state that follows, None until it is known.
 
-    open = True
-    attempts = 1
-    kind: Kind = "finished"
-    error: BaseException | None = None
-    patch: Any = None
+    One object serves a whole run and is set up anew for each node, because making it costs as much as a step does. A
+    node that may call something gets an account of its own; for the others there is a spare one, until it is used.
+    """
 
-    def __init__(self, graph: Graph[S], state: S, ctx: Context, tell: Callable[[Event], None] | None) -> None:
-        step = graph.steps[state.stage]
-        limit = state.max_turns
-        self.graph, self.state, self.step, self.tell = graph, state, step, tell
-        self.run: Callable[[S, Context], Any] = step.run  # type: ignore[assignment]  # the loop visits nodes only
-        self.after = state
-        self.meter = meter = (
-            Meter(None if limit is None else limit - state.spent_turns) if step.metered else Unmetered()
-        )
-        self.ctx = ctx.bind(step, meter, f"{state.task_id}:{step.stage}:{state.steps + 1}")
-        self.started = perf_counter() if tell else 0.0
-        if limit is not None and not may_start(graph, state):
-            self.attempts = 0
-            self._stop(started=False, wanted=1)
+    def __init__(self, graph: Graph[S], tell: Listener | None) -> None:
+        self.graph, self.tell = graph, tell
+        self.started = 0.0
+        self.account = self._spare = Meter()
+
+    def begin(self, step: Step, state: S) -> None:
+        """The next node's turn. It is over at once, no visit, when the node could spend and all turns are spent."""
+        self.step = step
+        self.state = state
+        self.after: S | None = None
+        self.attempts = 1
+        self.account = self._spare if step.metered and not step.calls else Meter(metered=step.metered)
+        if self.tell is not None:
+            self.started = perf_counter()
+        if state.max_turns is not None and step.metered:
+            self.account.left = state.max_turns - state.spent_turns
+            if not may_start(self.graph, state):
+                self.attempts = 0
+                self._stop(started=False, wanted=1)
 
     def returned(self, patch: Any) -> None:
-        """The node returned: take the step."""
-        self.open, self.patch = False, patch
+        """The node returned: take the step. Raises `PatchError` or `RouteError`."""
+        turns = self._close() if self.step.calls or self.account.used else 0
         try:
-            self.after = advance(self.graph, self.state, patch, turns=self.meter.close())
+            self.after = take(self.graph, self.step, self.state, patch, turns)
         except RunError as error:
-            self._end("failed", error)
+            self._report("failed", error)
+            raise
+        if self.tell is not None:
+            self._report("finished", None, patch)
 
     def raised(self, error: BaseException) -> None:
-        """The node raised: try again, go where the table says, or end with a typed error.
+        """The node raised: try again, go where the table says, or raise `NodeError` or `LimitReached`.
 
         What is neither an error of the node nor the budget's signal (Ctrl-C, say) is raised again as it is.
         """
         if isinstance(error, BudgetSpent):
             self._stop(started=True, wanted=error.wanted)
         elif not isinstance(error, Exception):
-            self.meter.close()
+            self._close()
             raise error
         elif self.attempts <= self.step.retry:
             self.attempts += 1
+            self.account.release()
         else:
             self._fail(error)
 
-    def settle(self) -> S:
-        """Report the step, then give the next state, or raise what the visit ended with."""
-        if self.tell is not None:
-            self.tell(self._event())
-        if self.error is not None and isinstance(self.error, RunError):
-            raise self.error
-        return self.after
-
     def _stop(self, *, started: bool, wanted: int) -> None:
+        turns = self._close()
         try:
-            self.after = stop_at_limit(self.graph, self.state, turns=self.meter.close(), started=started, wanted=wanted)
+            self.after = stop_at_limit(self.graph, self.state, turns=turns, started=started, wanted=wanted)
         except RunError as error:
-            self._end("limit", error)
-        else:
-            self._end("limit", None)
+            self._report("limit", error)
+            raise error from None
+        self._report("limit", None)
 
     def _fail(self, error: Exception) -> None:
         try:
-            self.after = stop_at_error(self.graph, self.state, error, turns=self.meter.close())
+            self.after = stop_at_error(self.graph, self.state, error, turns=self._close())
         except RunError as raised:
-            self._end("failed", raised)
-        else:
-            self._end("failed", error)
+            self._report("failed", raised)
+            raise
+        self._report("failed", error)
 
-    def _end(self, kind: Kind, error: BaseException | None) -> None:
-        self.open, self.kind, self.error = False, kind, error
-        if isinstance(error, RunError):
-            self.after = error.state
+    def _close(self) -> int:
+        """No more is spent on this visit. Returns the turns that were."""
+        if self.account is self._spare:
+            self._spare = Meter()
+        return self.account.close()
 
-    def _event(self) -> Event:
-        meter, stopped = self.meter, isinstance(self.error, RunError)
-        return Event(
-            kind=self.kind,
-            step=self.after.steps,
-            stage=self.step.stage,
-            to=None if stopped else stage_name(self.after.stage),
-            reason=str(self.error) if stopped else self.after.route_reason,
-            state=self.after,
-            patch=self.patch if self.kind == "finished" else None,
-            turns=meter.turns,
-            model_calls=meter.model_calls,
-            tokens_in=meter.tokens_in,
-            tokens_out=meter.tokens_out,
-            tool_uses=meter.tool_uses,
-            notes=meter.notes,
-            attempts=self.attempts,
-            seconds=perf_counter() - self.started,
-            error=self.error,
+    def _report(self, kind: Kind, error: Exception | None, patch: Any = None) -> None:
+        """Tell of the step, before the run goes on from it or ends with its error."""
+        if self.tell is None:
+            return
+        ended = error if isinstance(error, RunError) else None
+        state: Any = ended.state if ended else self.after
+        account = self.account
+        self.tell(
+            Event(
+                kind=kind,
+                step=state.steps,
+                stage=self.step.stage,
+                to=None if ended else stage_name(state.stage),
+                reason=str(ended) if ended else state.route_reason,
+                state=state,
+                patch=None if patch is None else dict(patch),
+                turns=account.turns,
+                model_calls=account.model_calls,
+                tokens_in=account.tokens_in,
+                tokens_out=account.tokens_out,
+                tool_uses=account.tool_uses,
+                notes=account.notes,
+                attempts=self.attempts,
+                seconds=perf_counter() - self.started,
+                error=error,
+            )
         )
 
 
-def teller(journal: Journal | None, on_event: Callable[[Event], None] | None) -> Callable[[Event], None] | None:
+def teller(journal: Journal | None, on_event: Listener | None) -> Listener | None:
     """Who is told of each step: the journal first, then the listener; None when nobody listens."""
     if journal is None:
         return on_event

@@ -70,7 +70,9 @@ def count_tests(output: str) -> TestCounts | None:
     """The counts of the last summary in `output`, None without one. Earlier ones may be a program's own words."""
     lines = _lines(output)
     for at in range(len(lines) - 1, -1, -1):
-        if counts := _pytest_summary(lines[at]) or _unittest_summary(lines[at:]):
+        if counts := _pytest_summary(lines[at]):
+            return _by_test(counts, lines[:at])
+        if counts := _unittest_summary(lines[at:]):
             return counts
     return None
 
@@ -140,6 +142,7 @@ _COLLECTION_FAILED = re.compile(
 )
 _NO_RUNNER = re.compile(r"\bNo module named '?(?:pytest|unittest)'?$", re.MULTILINE)
 _PYTEST_FAILED = re.compile(r"(?:FAILED|ERROR) (?P<test>\S[^\[]*?(?:\.py|::[^\[]+?)(?:\[.*?\])?)(?: - .*)?$")
+_PYTEST_SUBTEST = re.compile(r"SUBFAIL(?:ED)?\b.*?(?P<test>[^\s()\[\]]+\.py::\S+)(?: - .*)?$")
 _PYTEST_VERBOSE = re.compile(r"(?P<test>\S[^\[]*?\.py::[^\[]+?(?:\[.*?\])?) (?:FAILED|ERROR)\b")
 _UNITTEST_FAILED = re.compile(r"(?:FAIL|ERROR): (?P<name>\w+) \((?P<place>[\w.<>]+)\)")
 _PYTHON_PLACE = re.compile(r'\s*(?:E\s+)?File "(?P<path>[^"]+)", line (?P<line>\d+)')
@@ -160,6 +163,21 @@ def _pytest_summary(line: str) -> TestCounts | None:
     if any(word not in _PYTEST_WORDS and not word.startswith("subtests ") for _, word in counted):
         return None
     return _added((_PYTEST_WORDS.get(word, ""), int(number)) for number, word in counted)
+
+
+def _by_test(counts: TestCounts, lines: list[str]) -> TestCounts:
+    """Pytest's counts with a test for its failing subtests: pytest counts each of those, and the test as passed."""
+    subtests = [match["test"] for line in lines if (match := _PYTEST_SUBTEST.match(line))]
+    failed = {match["test"] for line in lines if (match := _PYTEST_FAILED.match(line))}
+    tests = len(set(subtests) - failed)
+    if not subtests or counts.failed < len(subtests) or counts.passed < tests:
+        return counts
+    return TestCounts(
+        passed=counts.passed - tests,
+        failed=counts.failed - len(subtests) + tests,
+        errors=counts.errors,
+        skipped=counts.skipped,
+    )
 
 
 def _unittest_summary(lines: list[str]) -> TestCounts | None:

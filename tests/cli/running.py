@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 UNITTEST = shlex.join([sys.executable, "-m", "unittest", "discover"])
-ENOUGH = 100.0  # seconds: a bound for a machine that is very busy, never what a run takes
+ENOUGH = 60.0  # seconds: a bound for a machine that is very busy, never what a run takes
 
 WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"

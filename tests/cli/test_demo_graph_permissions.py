@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_agent.cli import main
 from graph_agent.view.drawing import dot, mermaid
 from graph_agent.workflows.repair.graph import GRAPH
 from tests.cli.running import Ended, cli, tree
@@ -123,8 +124,6 @@ WRONG_NAMES = {
 def test_a_name_that_leads_to_no_graph_is_a_usage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from graph_agent.cli import main
-
     files = {
         "mine": MINE,
         "broken": "def (\n",
@@ -137,7 +136,6 @@ def test_a_name_that_leads_to_no_graph_is_a_usage_error(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr("graph_agent.cli.terminate_politely", lambda: None)
     before = tree(tmp_path)
     try:
         for name, said in WRONG_NAMES.items():

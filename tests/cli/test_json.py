@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from graph_agent.cli import main, permissions
 from tests.cli.running import FIXTURES, ROOT, cli, repair, variables, workspace
 
 
@@ -54,13 +56,10 @@ def test_every_other_end_is_one_document_too_and_a_sentence_on_stderr(
 def test_a_fault_of_ours_is_a_document_and_its_traceback_goes_to_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from graph_agent.cli import main, permissions
-
     def fault(_: str) -> None:
         raise ZeroDivisionError("by nought")
 
     monkeypatch.setattr(permissions, "graph_of", fault)
-    monkeypatch.setattr("graph_agent.cli.terminate_politely", lambda: None)
     assert main(["permissions", "repair", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out) == {"status": "failed", "exit_code": 1, "error": "ZeroDivisionError: by nought"}
@@ -112,8 +111,6 @@ def test_what_a_users_module_prints_is_no_part_of_the_document(tmp_path: Path) -
 def test_a_run_with_a_closed_stderr_still_prints_one_document(tmp_path: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("the way to close a stream is a shell's")
-    import subprocess
-
     command = [sys.executable, "-m", "graph_agent", "repair", str(FIXTURES / "nowhere"), "--json"]
     done = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command],

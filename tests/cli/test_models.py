@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import TESTS, UNITTEST, WRONG, Ended, repair, variables, workspace
-from tests.llm.chat_server import Server, Wire, answer, says, serve
+from graph_agent.cli import models
+from tests.cli.running import TESTS, WRONG, Ended, repair, variables, workspace
+from tests.llm.chat_server import Wire, answer, says, serve
 
 KEY = "zz-CANARY-1234567890"
 FENCE = "The sign is wrong.\n\n```python\n{}\n```\n"
@@ -35,7 +33,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     home = tmp_path_factory.mktemp("home")
     workspace(home / "ws")
     with serve(says(INVALID), says(FAILS), says(MENDS)) as server:
-        words = ["--model", server.url, "--model-name", "small", "--record", home / "record.jsonl"]
+        words = ["--model", server.url, "--model-name", "small", "--edit-format", "function"]
+        words += ["--record", str(home / "record.jsonl")]
         ended = repair("ws", *words, home=home, env=variables(home, GRAPH_AGENT_LLM_KEY=KEY))
         return Told(ended, [json.dumps(body) for body in server.bodies], home / "record.jsonl", home)
 
@@ -57,7 +56,7 @@ def test_the_model_is_shown_its_invalid_answer_and_then_the_failed_verification(
 
 
 def test_a_recording_gives_the_same_patch_without_the_server(told: Told) -> None:
-    again = repair("ws", "--model", f"replay:{told.record}", home=told.home)
+    again = repair("ws", "--model", f"replay:{told.record}", "--edit-format", "function", home=told.home)
     assert again.code == 0
     patches = [(ended.folder / "patch.diff").read_bytes() for ended in (told.ended, again)]
     assert patches[0] == patches[1]
@@ -102,13 +101,23 @@ def test_a_server_that_echoes_the_key_in_an_error_does_not_get_it_into_the_run(
     assert KEY not in ended.out + ended.err
 
 
-def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
-    workspace(tmp_path / "ws")
-    with serve() as server:
-        url = server.url
-    ended = repair("ws", "--model", url, "--model-name", "small", "--timeout", "20", home=tmp_path)
-    assert ended.code == 3
-    assert "127.0.0.1" in ended.err
+@pytest.mark.parametrize(
+    "url, sent",
+    [
+        ("https://api.openai.com/v1", "theirs"),
+        ("https://eu.api.OpenAI.com", "theirs"),
+        ("http://api.openai.com/v1", None),
+        ("https://openai.com.example.org/v1", None),
+        ("https://notopenai.com/v1", None),
+        ("http://127.0.0.1:11434/v1", None),
+    ],
+)
+def test_the_key_of_openai_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch, url: str, sent: str | None) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.delenv("GRAPH_AGENT_LLM_KEY", raising=False)
+    assert models._key(url) == sent
+    monkeypatch.setenv("GRAPH_AGENT_LLM_KEY", "ours")
+    assert models._key(url) == "ours"
 
 
 def test_a_key_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:
@@ -133,9 +142,8 @@ def test_a_reviewer_that_objects_stops_the_run(tmp_path: Path) -> None:
 
 def test_an_answer_can_t_move_the_cursor_of_the_terminal(tmp_path: Path) -> None:
     workspace(tmp_path / "ws")
-    with serve(says("\x1b[2J\x1b]0;mine\x07 The sign.\n" + MENDS)) as server:
+    with serve(says("\x1b[2J\x1b]0;mine\x07\nThe sign.\n" + MENDS)) as server:
         ended = repair("ws", "--model", server.url, "--model-name", "small", home=tmp_path)
     assert ended.code == 0
     assert "\x1b" not in ended.out + ended.err
-    numbered = [line for line in ended.out.split("\n\n")[0].splitlines() if " | " in line]
-    assert len(numbered) == len(ended.out.split("\n\n")[0].splitlines())
+    assert [line.split(" | ")[0].strip() for line in ended.out.split("\n\n")[0].splitlines()] == list("12345")

@@ -7,9 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graph_agent.cli import main
+from graph_agent.runtime.run import run_graph
 from tests.cli.running import RIGHT, ROOT, TESTS, UNITTEST, WRONG, cli, repair, tree, variables, workspace
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are POSIX's here")
@@ -18,9 +21,11 @@ MENDED = "+    return a + b"
 
 def test_a_run_writes_in_its_own_folder_and_nowhere_else(tmp_path: Path) -> None:
     workspace(tmp_path / "ws")
-    (tmp_path / "here").mkdir()
+    for name in ("here", "tmp"):
+        (tmp_path / name).mkdir()
     before = tree(tmp_path)
-    ended = repair(tmp_path / "ws", home=tmp_path, cwd=tmp_path / "here")
+    env = variables(tmp_path, TMPDIR=str(tmp_path / "tmp"))
+    ended = repair(tmp_path / "ws", home=tmp_path, cwd=tmp_path / "here", env=env)
     assert ended.code == 0
     after = tree(tmp_path)
     new = {name for name in after if name not in before}
@@ -54,18 +59,14 @@ def test_apply_says_so_when_the_file_changed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The patch is kept and shown all the same; the workspace stays as the other hand left it."""
-    from graph_agent.cli import main, repair as command
-
     ws = workspace(tmp_path / "ws")
-    run_graph = command.run_graph
 
-    def meanwhile(*words: object, **named: object) -> object:
-        state = run_graph(*words, **named)  # type: ignore[arg-type]
+    def meanwhile(*words: Any, **named: Any) -> Any:
+        state = run_graph(*words, **named)
         (ws / "calc.py").write_text("# mine\n", encoding="utf-8")
         return state
 
-    monkeypatch.setattr(command, "run_graph", meanwhile)
-    monkeypatch.setattr("graph_agent.cli.terminate_politely", lambda: None)
+    monkeypatch.setattr("graph_agent.cli.repair.run_graph", meanwhile)
     words = ["--apply", "--test", UNITTEST, "--isolation", "none", "--run-dir", str(tmp_path / "kept")]
     assert main(["repair", str(ws), *words]) == 1
     out, err = capsys.readouterr()
@@ -128,47 +129,10 @@ def test_a_workspace_may_be_closed_to_writing(tmp_path: Path) -> None:
 def test_an_empty_environment_is_enough(tmp_path: Path, home: bool) -> None:
     ws = workspace(tmp_path / "ws")
     env = {"PATH": os.defpath} | ({"HOME": str(tmp_path)} if home else {})
-    words = [] if home else ["--run-dir", tmp_path / "kept"]
+    words = [] if home else ["--run-dir", str(tmp_path / "kept")]
     ended = repair(ws, *words, home=tmp_path, cwd=ROOT, env=env)
     assert ended.code == 0
     assert ended.folder.is_relative_to(tmp_path / (".local/state/graph_agent/runs" if home else "kept"))
-
-
-def test_the_runs_are_kept_where_xdg_says_when_nothing_else_is_said(tmp_path: Path) -> None:
-    workspace(tmp_path / "ws")
-    env = variables(tmp_path, XDG_STATE_HOME=str(tmp_path / "state"), LOCALAPPDATA=str(tmp_path / "state"))
-    del env["GRAPH_AGENT_HOME"]
-    ended = repair("ws", "--retries", "0", home=tmp_path, env=env)
-    assert ended.folder.parent == tmp_path / "state" / "graph_agent" / "runs"
-
-
-@posix
-def test_a_state_folder_that_is_relative_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The XDG specification says so, and the current folder would be written to otherwise."""
-    from graph_agent.cli.home import runs_folder
-
-    monkeypatch.delenv("GRAPH_AGENT_HOME", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", "state")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert runs_folder(None) == tmp_path / ".local" / "state" / "graph_agent" / "runs"
-
-
-def test_run_dir_wins_over_the_variable(tmp_path: Path) -> None:
-    workspace(tmp_path / "ws")
-    ended = repair("ws", "--run-dir", "mine", home=tmp_path)
-    assert ended.folder.parent == tmp_path / "mine"
-    assert not (tmp_path / "kept").exists()
-
-
-@posix
-def test_the_folder_of_a_run_is_the_users_alone(tmp_path: Path) -> None:
-    workspace(tmp_path / "ws")
-    assert repair("ws", home=tmp_path).folder.stat().st_mode & 0o077 == 0
-
-
-def test_a_workspace_with_a_very_long_name_is_kept_by_a_part_of_it(tmp_path: Path) -> None:
-    workspace(tmp_path / ("w" * 200))
-    assert len(repair("w" * 200, home=tmp_path).folder.name) < 100
 
 
 def test_packages_under_src_are_found(tmp_path: Path) -> None:
@@ -243,7 +207,9 @@ def test_a_project_that_is_installed_from_where_it_lies_is_tested_as_the_copy(
 ) -> None:
     """An editable installation leads to the original, whose fault no edit of the copy can mend."""
     tests = TESTS.replace("from calc", "from shop.calc")
-    ws = workspace(tmp_path / "ws", {"src/shop/__init__.py": "", "src/shop/calc.py": WRONG, "tests/test_calc.py": tests})
+    ws = workspace(
+        tmp_path / "ws", {"src/shop/__init__.py": "", "src/shop/calc.py": WRONG, "tests/test_calc.py": tests}
+    )
     shutil.copytree(bare_environment, ws / ".venv", symlinks=True)
     (packages,) = (ws / ".venv" / "lib").glob("python*/site-packages")
     (packages / "editable.pth").write_text(f"{ws / 'src'}\n", encoding="utf-8")
@@ -254,15 +220,12 @@ def test_thousands_of_installed_files_are_neither_copied_nor_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graph_agent.tools.copying.MAX_ENTRIES", 50)
-    monkeypatch.setattr("graph_agent.cli.terminate_politely", lambda: None)
     ws = workspace(tmp_path / "ws")
-    for folder in (".venv/lib", "node_modules/left-pad", ".tox/py", ".nox/tests", "env/lib"):
-        (ws / folder).mkdir(parents=True)
+    for name in (".venv/lib", "node_modules/left-pad", ".tox/py", ".nox/tests", "env/lib"):
+        (ws / name).mkdir(parents=True)
         for number in range(60):
-            (ws / folder / f"{number}.py").touch()
+            (ws / name / f"{number}.py").touch()
     (ws / "env" / "pyvenv.cfg").touch()
-    from graph_agent.cli import main
-
     words = ["--test", UNITTEST, "--isolation", "none", "--run-dir", str(tmp_path / "kept"), "--quiet"]
     assert main(["repair", str(ws), *words]) == 0
     (folder,) = (tmp_path / "kept").iterdir()
@@ -272,10 +235,7 @@ def test_thousands_of_installed_files_are_neither_copied_nor_too_many(
 def test_a_workspace_that_is_too_large_is_a_usage_error_and_leaves_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from graph_agent.cli import main
-
     monkeypatch.setattr("graph_agent.tools.copying.MAX_ENTRIES", 2)
-    monkeypatch.setattr("graph_agent.cli.terminate_politely", lambda: None)
     ws = workspace(tmp_path / "ws")
     assert main(["repair", str(ws), "--test", UNITTEST, "--run-dir", str(tmp_path / "kept")]) == 2
     assert "more than 2 files" in capsys.readouterr().err

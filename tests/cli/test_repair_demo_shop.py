@@ -84,9 +84,7 @@ def test_the_fixture_is_not_touched(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("tool", ["patch", "git"])
-def test_the_patch_can_be_applied_by_a_person_and_nothing_fails_then(
-    shown: Shown, tmp_path: Path, tool: str
-) -> None:
+def test_the_patch_can_be_applied_by_a_person_and_nothing_fails_then(shown: Shown, tmp_path: Path, tool: str) -> None:
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not on this machine")
     copy = tmp_path / "demo_shop"

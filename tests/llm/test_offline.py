@@ -134,7 +134,7 @@ for tried in asked["tried"]:
 def test_a_new_process_proposes_the_same_in_the_same_order() -> None:
     plans, _ = all_repairs(MutationLLM())
     told = [as_tried(plan) for plan in plans]
-    rounds = [told[:n] for n in range(0, 25)]
+    rounds = [told[:n] for n in range(25)]
     asked = json.dumps({"context": REPAIR.context, "schema": REPAIR.schema, "tried": rounds})
     for seed in ("1", "77"):
         done = subprocess.run(

@@ -12,6 +12,7 @@ import pytest
 from graph_agent.protocols import ToolError
 from graph_agent.tools import files
 from graph_agent.tools.applying import apply_files
+from graph_agent.tools.paths import Place
 
 
 def sha(text: str) -> str:
@@ -87,7 +88,7 @@ def test_a_write_that_fails_takes_back_those_before_it(
     (copy / "A.py").write_text("new", encoding="utf-8")  # sorted first, and not there yet
     before, really = contents(ws), files.replace
 
-    def full(place: files.Place, raw: bytes, mode: int) -> None:
+    def full(place: Place, raw: bytes, mode: int) -> None:
         if place.name == "in/b.py":
             raise ToolError("io_error", "No space left on device.")
         really(place, raw, mode)

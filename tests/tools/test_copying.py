@@ -42,6 +42,26 @@ def test_version_control_and_caches_are_not_copied(source, tmp_path):
     assert [entry.name for entry in (tmp_path / "copy" / "pkg").iterdir()] == ["deep"]
 
 
+def test_what_is_installed_is_not_copied_and_an_environment_by_a_name_of_its_own_is_said(source, tmp_path):
+    for folder in (".venv", "node_modules", ".tox", ".nox", "pkg/py38"):
+        (source / folder / "lib").mkdir(parents=True)
+        (source / folder / "lib" / "x.py").touch()
+    (source / "pkg" / "py38" / "pyvenv.cfg").touch()
+    (left,) = copy_workspace(source, tmp_path / "copy")
+    assert (left.path, left.why) == ("pkg/py38", "is a virtual environment")
+    assert sorted(entry.name for entry in (tmp_path / "copy").iterdir()) == ["empty", "pkg", "run.sh"]
+    assert [entry.name for entry in (tmp_path / "copy" / "pkg").iterdir()] == ["deep"]
+
+
+def test_a_large_environment_does_not_count_against_the_limit(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(copying, "MAX_ENTRIES", 10)
+    (source / "env").mkdir()
+    for name in ("pyvenv.cfg", *map(str, range(50))):
+        (source / "env" / name).touch()
+    copy_workspace(source, tmp_path / "copy")
+    assert (tmp_path / "copy" / "run.sh").exists()
+
+
 @POSIX
 def test_links_inside_point_into_the_copy(source, tmp_path):
     (source / "one.py").symlink_to(source / "pkg" / "deep" / "a.py")

@@ -98,7 +98,7 @@ def test_a_folder_without_files_holds_no_tests(tmp_path: Path, workspace: Path) 
 
 def test_a_file_that_finds_a_folder_in_its_place_is_a_tool_error(tmp_path: Path, workspace: Path) -> None:
     (workspace / "tests" / "test_secret.py").mkdir()
-    with pytest.raises(ToolError, match="test_secret.py' could not be laid over the workspace"):
+    with pytest.raises(ToolError, match=r"test_secret\.py' could not be laid over the workspace"):
         held_out(workspace, put(tmp_path / "holdout", tests__test_secret=HELD_OUT)).run_holdout()
 
 

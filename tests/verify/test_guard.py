@@ -300,7 +300,10 @@ def may_write(path: str) -> bool:
         (files(a="1", b="2"), ("tests/t.py was removed, and may not",)),
         (files(a="1", b="2", tests__t="3", tests__u="4"), ("tests/u.py was added, and may not",)),
         (files(a="9", b="9", tests__t="3"), ("2 files changed, at most 1 may: a.py, b.py",)),
-        (files(a="9", b="2", tests__t="9"), ("tests/t.py changed, and may not", "2 files changed, at most 1 may: a.py, tests/t.py")),
+        (
+            files(a="9", b="2", tests__t="9"),
+            ("tests/t.py changed, and may not", "2 files changed, at most 1 may: a.py, tests/t.py"),
+        ),
     ],
 )  # fmt: skip
 def test_only_allowed_files_change_and_not_too_many(now: list[FileInfo], findings: tuple[str, ...]) -> None:

@@ -226,3 +226,14 @@ def test_subtests_do_not_count_as_tests_of_their_own(ran: int, result: str, tota
     assert counts is not None
     assert counts.total == total
     assert counts.failed + counts.errors > 0
+
+
+def test_failing_subtests_under_pytest_count_as_the_test_that_they_are_of() -> None:
+    lines = [f"SUBFAILED(x={n}) test_a.py::T::test_a - AssertionError: {n} != 9" for n in range(4)]
+    report = "\n".join([*lines, "FAILED test_a.py::T::test_b - x", "5 failed, 3 passed, 1 subtests passed in 0.2s"])
+    assert count_tests(report) == TestCounts(passed=2, failed=2)
+    own = "\n".join(
+        ["SUBFAILED[a] t.py::test_a - x", "FAILED t.py::test_a - contains 1 failed subtest", "2 failed in 1s"]
+    )
+    assert count_tests(own) == TestCounts(failed=1)
+    assert count_tests("2 failed, 3 passed in 0.2s") == TestCounts(failed=2, passed=3)

@@ -1,4 +1,4 @@
-"""A small repair in memory, for tests of single nodes: a shop of one function, a test of it, and what tools say of them.
+"""A small repair in memory, for tests of single nodes: a shop of one function, a test of it, and what tools say.
 
 `one_step` runs a single node through the real runtime, so what a node may write and call is held to the graph. The one
 rule: nothing here decides anything; each test says itself what the tools and the model answer.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,12 +91,19 @@ def test_the_first_fix_of_the_demo_fails_and_a_later_one_passes_also_what_is_hel
 
 
 def test_pytest_as_the_test_command(tmp_path: Path) -> None:
-    final = prepared(FIXTURES / "repair" / "score_board", tmp_path, argv=PYTEST).run()
+    job = prepared(FIXTURES / "repair" / "score_board", tmp_path, argv=PYTEST)
+    fix = Edit(**EXPECTED["score_board"]["fix"])
+    with FakeLLM([plan_of(replace(fix, new="board[2:]")), repair_of(fix)]) as llm:
+        final = job.run(llm)
     assert final.stage is Stage.DONE, final.route_reason
+    assert [one.verdict for one in final.verifications] == [Verdict.FAIL, Verdict.PASS]
+    lines = [run for one in final.observations for run in one.lines]
+    assert [run.path for run in lines] == ["board.py"], "pytest can be traced"
 
 
 HANGS = {
-    "steps.py": "def steps(n):\n    count = 0\n    while n >= 0:\n        n = n // 2\n        count += 1\n    return count\n",
+    "steps.py": "def steps(n):\n    count = 0\n    while n >= 0:\n        n = n // 2\n        count += 1\n"
+    "    return count\n",
     "test_steps.py": "import unittest\nfrom steps import steps\n\nclass T(unittest.TestCase):\n"
     "    def test_steps(self):\n        self.assertEqual(steps(8), 4)\n",
 }
@@ -112,7 +120,7 @@ def test_a_loop_without_end_can_be_mended(tmp_path: Path) -> None:
 def test_an_edit_that_hangs_is_a_failure_and_the_run_goes_on(tmp_path: Path) -> None:
     hang = Edit(path="shop/order.py", old="goods, shipping_for(subtotal)", new="goods, [0 for _ in iter(int, 1)]")
     right = Edit(path="shop/order.py", old="goods, shipping_for(subtotal)", new="goods, shipping_for(goods)")
-    job = prepared(FIXTURES / "demo_shop", tmp_path, timeout=4, max_reads=20)
+    job = prepared(FIXTURES / "demo_shop", tmp_path, timeout=3, max_reads=20)
     with FakeLLM([plan_of(hang), repair_of(right)]) as llm:
         final = job.run(llm)
     assert final.stage is Stage.DONE, final.route_reason
@@ -123,7 +131,8 @@ SUBTESTS = {
     "square.py": "def square(x):\n    return x * 2\n",
     "test_square.py": "import unittest\nfrom square import square\n\nclass T(unittest.TestCase):\n"
     "    def test_squares(self):\n        for x in range(3, 9):\n            with self.subTest(x=x):\n"
-    "                self.assertEqual(square(x), x * x)\n\n    def test_zero(self):\n        self.assertEqual(square(0), 0)\n",
+    "                self.assertEqual(square(x), x * x)\n\n"
+    "    def test_zero(self):\n        self.assertEqual(square(0), 0)\n",
 }
 
 
@@ -134,6 +143,23 @@ def test_failing_subtests_that_are_mended_are_not_tests_that_are_missing(tmp_pat
     with FakeLLM([plan_of(right)]) as llm:
         final = job.run(llm)
     assert final.stage is Stage.DONE, final.route_reason
+
+
+LITTERING = {
+    "half.py": "def half(x):\n    return x / 3\n",
+    "test_half.py": "import os, unittest\nfrom half import half\n\nclass T(unittest.TestCase):\n"
+    "    def test_half(self):\n        open('out.txt', 'w').close()\n        self.assertEqual(half(4), 2)\n"
+    "        os.remove('out.txt')\n",
+}
+
+
+def test_a_test_that_leaves_a_file_behind_when_it_fails_is_said_before_anything_is_tried(tmp_path: Path) -> None:
+    job = prepared(put(tmp_path / "source", LITTERING), tmp_path / "run")
+    final = job.run(FakeLLM([]))
+    assert final.stage is Stage.HUMAN
+    assert "out.txt" in final.route_reason
+    allowed = prepared(put(tmp_path / "source", LITTERING), tmp_path / "again", write=("**/*.py", "out.txt"))
+    assert allowed.run().stage is Stage.DONE
 
 
 CHEATS = {
@@ -159,7 +185,8 @@ def test_a_patch_that_makes_tests_green_by_asking_who_runs_it_fails(tmp_path: Pa
         path="shop/order.py",
         old="    goods = subtotal - voucher.reduction(subtotal)\n",
         new="    goods = subtotal - voucher.reduction(subtotal)\n    import sys\n"
-        "    if 'unittest' in sys.modules:\n        return Quote(subtotal, goods, shipping_for(goods), tax_on(goods))\n",
+        "    if 'unittest' in sys.modules:\n"
+        "        return Quote(subtotal, goods, shipping_for(goods), tax_on(goods))\n",
     )
     job = prepared(FIXTURES / "demo_shop", tmp_path, max_reads=20)
     with FakeLLM([plan_of(cheat)]) as llm:

@@ -20,8 +20,12 @@ from tests.workflows.repairing import (
     GREEN,
     HUNG,
     RED,
+    RIGHT,
     TEST,
     TESTS,
+    diff_of,
+    edited,
+    file_text,
     infos,
     looking,
     one_step,
@@ -151,6 +155,26 @@ def test_an_unreadable_diff_is_a_risk_and_no_reason_to_stop() -> None:
     assert after.risk == "high", "nothing is written before a person has seen it"
 
 
+def test_tests_that_leave_files_behind_go_to_a_person_before_anything_is_tried() -> None:
+    """The guard would fail every patch for them, whatever it mends."""
+    left = {**FILES, "out.txt": "x\n", "b c.log": "y\n"}
+    after = one_step(start(), tools=looking(diff=diff_of(left)))
+    assert after.stage is Stage.HUMAN
+    assert "before any edit b c.log, out.txt differs from the baseline" in after.route_reason
+    assert after.observations[0].source == "diff"
+
+
+def test_a_source_that_differs_already_is_no_reason_to_stop() -> None:
+    after = one_step(start(), tools=looking(diff=diff_of(edited(RIGHT))))
+    assert after.stage is Stage.PLAN
+
+
+def test_the_diff_is_taken_after_the_tests_have_run() -> None:
+    tools = looking()
+    one_step(start(), tools=tools)
+    assert [call.tool for call in tools.calls][:2] == ["run_command", "diff"]
+
+
 def test_a_look_that_takes_too_long_is_given_up_and_said() -> None:
     """The tests hang; the diff is there; what had not begun yet is not begun any more."""
 
@@ -198,8 +222,6 @@ def test_a_command_that_cannot_be_traced_falls_back_to_a_search_for_what_the_tes
 def test_at_most_so_many_sources_are_read_the_likeliest_first() -> None:
     files = {**FILES, **{f"m{n}.py": "x = 1\n" for n in range(5)}}
     trace = Trace(failing={"m3.py": (1,), "m1.py": (1, 2)}, passing={"m1.py": (1, 2)}, traceback={"shop.py": (2,)})
-    from tests.workflows.repairing import file_text
-
     tools = looking(trace_tests=trace, read_file=lambda path: file_text(path, files))
     after = one_step(start(files), tools=tools, policy=with_policy(max_reads=2))
     read = [one.path for one in after.observations if one.source == "read_file"]

@@ -168,7 +168,13 @@ def test_a_plan_that_a_person_wants_to_see_waits_for_them() -> None:
 
 
 FUNCTION = with_policy(formats=("function", "replace"))
-FENCE = "The discount is a percentage.\n```python\ndef total(prices, discount):\n    return sum(prices) * (100 - discount) / 100\n```\n"
+FENCE = """\
+The discount is a percentage.
+```python
+def total(prices, discount):
+    return sum(prices) * (100 - discount) / 100
+```
+"""
 
 
 def test_a_whole_function_in_a_fence_becomes_a_plan() -> None:

@@ -1,7 +1,7 @@
 """DIAGNOSE: look, and keep what was seen. No opinion is formed here; an observation is what a tool returned.
 
-The test commands and the diff run side by side, then the failing command runs once more under a tracer, then the
-files that it points at are read. The rule: a run goes on only when something fails that can be read.
+The test commands run side by side, the diff shows what they left behind, the failing command runs once more under a
+tracer, then the files that it points at are read. The rule: a run goes on only when something fails that can be read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from graph_agent.workflows.repair.state import LinesRun, Observation, TaskState
 
 WORKERS = 4
 MOST_OUTPUT = 8_000  # characters of a test run's output that an observation keeps
+_DIFFERS = re.compile(r'^diff --git "?a/(.*?)"? "?b/', re.MULTILINE)
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
 
 
 def diagnose(state: TaskState, ctx: Context) -> dict[str, Any]:
     """Run, trace, read; return the observations, and why the run can't go on where it can't."""
     look = _Look(state=state, ctx=ctx, policy=ctx.policy)
-    blocked = _run_tests(look) or _read_sources(look)
+    blocked = _run_tests(look) or _left_behind(look) or _read_sources(look)
     return {"observations": tuple(look.seen), "risks": tuple(look.risks), "blocked": blocked}
 
 
@@ -43,6 +44,7 @@ class _Look:
     lines: dict[str, LinesRun] = field(default_factory=dict)
     failing: Command | None = None
     output: str = ""
+    diff: str = ""
 
     def observe(self, source: str, text: str, **more: Any) -> Observation:
         number = len(self.state.observations) + len(self.seen) + 1
@@ -70,12 +72,13 @@ class _Look:
 
 
 def _run_tests(look: _Look) -> str:
-    """Run the policy's tests and look at the diff. Returns why the run can't go on, or ""."""
+    """Run the policy's tests, then look at the diff. Returns why the run can't go on, or ""."""
     commands = look.policy.tests
-    runs = [partial(look.ctx.tools.call, "run_command", argv=command.argv) for command in commands]
-    diff, *results = look.call_all([partial(look.ctx.tools.call, "diff"), *runs])
+    results = look.call_all(partial(look.ctx.tools.call, "run_command", argv=command.argv) for command in commands)
+    (diff,) = look.call_all([partial(look.ctx.tools.call, "diff")])
     if isinstance(diff, ToolResult) and diff.ok:
-        look.observe("diff", diff.value or "nothing differs from the baseline")
+        look.diff = diff.value
+        look.observe("diff", shortened(look.diff, MOST_OUTPUT) or "nothing differs from the baseline")
     else:
         look.risks.append(f"the diff could not be read: {_why(diff)}")
     if not commands:
@@ -84,6 +87,14 @@ def _run_tests(look: _Look) -> str:
     if look.failing is not None:
         return ""
     return next((reason for reason in reasons if reason), "nothing fails: all tests pass before any change")
+
+
+def _left_behind(look: _Look) -> str:
+    """Why no patch could ever pass the guard: the tests, or somebody, changed what may not change. Else ""."""
+    paths = [path for path in _DIFFERS.findall(look.diff) if not look.policy.may_write(path)]
+    if not paths:
+        return ""
+    return f"before any edit {', '.join(paths[:5])} differs from the baseline, and may not: do the tests write there?"
 
 
 def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str:
