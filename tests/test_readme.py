@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.cli.arguments import COMMANDS
+from graph_agent.cli import COMMANDS
 from graph_agent.view.drawing import mermaid
 from graph_agent.workflows.repair.graph import GRAPH
 

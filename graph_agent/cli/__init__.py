@@ -7,11 +7,16 @@ stderr, as a sentence with the next thing to do; with `--json` stdout has one JS
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any, NoReturn
 
+from graph_agent import __version__
 from graph_agent.cli.exits import (
     DONE,
     FAILED,
@@ -23,6 +28,15 @@ from graph_agent.cli.exits import (
     terminate_politely,
 )
 from graph_agent.protocols import GraphAgentError
+from graph_agent.runtime.errors import nearest
+from graph_agent.runtime.textual import is_unicode
+
+COMMANDS = {
+    "repair": "turn a failing test into a verified patch",
+    "demo": "watch the repair graph on a scripted model and pretended tools",
+    "graph": "draw a graph from its own table",
+    "permissions": "print who may read, call, write and lead to what",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,8 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     as_json = "--json" in words
     try:
-        from graph_agent.cli.arguments import parsed
-
         options = parsed(words, as_json)
         code: int = options.command.run(options)
         return code
@@ -72,10 +84,7 @@ def _run(words: list[str]) -> int:
 
 
 def _speak_utf8() -> None:
-    """Start anew in Python's UTF-8 mode where file names and arguments are read in another encoding.
-
-    In a C or Latin-1 locale a workspace's names and the words of a request would come out as something else.
-    """
+    """Start anew in Python's UTF-8 mode where file names and arguments would be read in a C or Latin-1 locale."""
     if sys.getfilesystemencoding() == "utf-8" or "utf8" in sys._xoptions or not sys.executable:
         return
     spoken = getattr(sys.stdout, "encoding", None) or "utf-8"  # what the console shows stays what it was
@@ -96,7 +105,7 @@ def _open_streams() -> None:
 def _say(message: str, code: int, status: str, as_json: bool) -> int:
     print(f"graph_agent: {message}", file=sys.stderr)
     if as_json:
-        from graph_agent.cli.jsonout import print_json
+        from graph_agent.cli.report import print_json
 
         print_json({"status": status, "exit_code": code, "error": message})
     return code
@@ -106,3 +115,60 @@ def _print_traceback() -> None:
     import traceback
 
     traceback.print_exc()
+
+
+def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
+    """The options; `command` is the module that runs them, `words` what was typed. Raises `UsageError`."""
+    unreadable = next((word for word in words if not is_unicode(word)), None)
+    if unreadable is not None:
+        raise UsageError(
+            f"{unreadable!r} is no text in UTF-8: give it another name, or reach it by a link that has one"
+        )
+    wanted = next((word for word in words if not word.startswith("-")), "")
+    if wanted and wanted not in COMMANDS:
+        raise UsageError(
+            f"there is no command {wanted!r}{nearest(wanted, COMMANDS)}: give one of {', '.join(COMMANDS)}"
+        )
+    parser = _Parser(prog="graph_agent", description="A graph runtime for agents, and agents on it.", quiet=as_json)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    added = {name: _added(commands, name, summary, name == wanted, as_json) for name, summary in COMMANDS.items()}
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        known = set(re.findall(r"--[a-z][\w-]*", added[wanted].format_help()))
+        first = unknown[0].partition("=")[0]
+        close = nearest(first, known) if first.startswith("-") else ""
+        raise UsageError(f"{wanted} does not know {unknown[0]!r}{close}; {_see(added[wanted].prog)}")
+    options.words = words
+    return options
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong by an exception, so that one place prints it."""
+
+    def __init__(self, *, quiet: bool, **rest: Any) -> None:
+        super().__init__(allow_abbrev=False, **rest)
+        self._quiet = quiet
+
+    def error(self, message: str) -> NoReturn:
+        if not self._quiet:
+            self.print_usage(sys.stderr)
+        raise UsageError(f"{message}; {_see(self.prog)}")
+
+
+def _added(commands: Any, name: str, summary: str, wanted: bool, quiet: bool) -> argparse.ArgumentParser:
+    if not wanted:
+        unused: argparse.ArgumentParser = commands.add_parser(name, help=summary, quiet=quiet)
+        return unused
+    module: Any = import_module(f"graph_agent.cli.{name}")
+    raw = argparse.RawDescriptionHelpFormatter
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=module.__doc__, formatter_class=raw, quiet=quiet
+    )
+    module.add_options(command)
+    command.set_defaults(command=module)
+    return command
+
+
+def _see(prog: str) -> str:
+    return f"see python3 -m {prog} --help"

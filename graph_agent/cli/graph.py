@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from graph_agent.cli.exits import DONE
-from graph_agent.cli.graphs import graph_of
+from graph_agent.cli.exits import DONE, UsageError
+from graph_agent.runtime.errors import nearest
+from graph_agent.runtime.graph import Graph
 from graph_agent.view.drawing import dot, mermaid
 
 
@@ -19,3 +26,33 @@ def run(options: argparse.Namespace) -> int:
     draw = {"mermaid": mermaid, "dot": dot}[options.format]
     print(draw(graph_of(options.graph), fallbacks=options.fallbacks).rstrip())
     return DONE
+
+
+NAMED = {"repair": "graph_agent.workflows.repair.graph:GRAPH"}
+
+
+def graph_of(name: str) -> Graph[Any]:
+    """Import a graph. Raises `UsageError` for a name that leads to none."""
+    module_name, colon, attribute = NAMED.get(name, name).partition(":")
+    if not colon or not module_name or not attribute:
+        known = ", ".join(NAMED)
+        raise UsageError(f"there is no graph {name!r}{nearest(name, NAMED)}: give {known}, or module:NAME of your own")
+    if "/" in module_name or module_name.endswith(".py"):
+        raise UsageError(f"{name!r} names a file: give its module, as in package.module:NAME")
+    module = _imported(module_name)
+    found = getattr(module, attribute, None)
+    if not isinstance(found, Graph):
+        there = [key for key, value in vars(module).items() if isinstance(value, Graph)]
+        has = f"it has {', '.join(there)}" if there else "it has none"
+        raise UsageError(f"{module_name} has no graph {attribute!r}{nearest(attribute, there)}: {has}")
+    return found
+
+
+def _imported(name: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a user's module is looked for where they stand, as `python -m` does
+    try:
+        with redirect_stdout(sys.stderr):  # what a module prints while it is imported is no part of the answer
+            return import_module(name)
+    except (Exception, SystemExit) as error:  # a user's module, which may raise anything
+        raise UsageError(f"{name} can't be imported: {type(error).__name__}: {error}") from error

@@ -6,8 +6,8 @@ import argparse
 import shutil
 
 from graph_agent.cli.exits import DONE
-from graph_agent.cli.graphs import graph_of
-from graph_agent.cli.jsonout import print_json
+from graph_agent.cli.graph import graph_of
+from graph_agent.cli.report import print_json
 from graph_agent.view.permissions import permissions, permissions_data
 
 

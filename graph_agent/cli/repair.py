@@ -13,12 +13,9 @@ import sys
 from pathlib import Path
 
 from graph_agent.cli.exits import INTERRUPTED, PIPE_CLOSED, Terminated, UsageError
-from graph_agent.cli.home import new_run, runs_folder
-from graph_agent.cli.models import add_model_options, is_offline, model_of
-from graph_agent.cli.options import bench_of, most_steps, policy_of, state_of
-from graph_agent.cli.outcome import Outcome
-from graph_agent.cli.report import print_report, visible
-from graph_agent.cli.runfolder import RunFolder
+from graph_agent.cli.options import add_model_options, bench_of, is_offline, model_of, most_steps, policy_of, state_of
+from graph_agent.cli.report import Outcome, print_report, visible
+from graph_agent.cli.runfolder import RunFolder, new_run, runs_folder
 from graph_agent.protocols import Context, ToolError
 from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, trace_line

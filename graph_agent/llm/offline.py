@@ -31,8 +31,9 @@ class MutationLLM:
     """Answers requests whose schema has `edits`, or a `decision` with a plan; any other is an `OfflineError`.
 
     Reads of the context: `files` (path -> text; the Python ones), `failing_output`, `lines` (path -> failing, passing
-    and traceback line numbers), `tried` (earlier edits), `observations` and `verification` (for their ids). Safe to use
-    from many threads; it keeps the order of candidates of the latest files, which only saves time.
+    and traceback line numbers, and how many tests ran each), `tried` (earlier edits), `observations` and
+    `verification` (for their ids). Safe to use from many threads; it keeps the order of candidates of the latest files,
+    which only saves time.
     """
 
     def __init__(self) -> None:
@@ -89,11 +90,14 @@ class _Proposals:
 
 
 def _lines(known: Mapping[str, Any]) -> Lines:
-    """The context has the innermost line first, the engine wants it last."""
+    """The context has the innermost line first, the engine wants it last. It need not say how many tests ran a line."""
     return Lines(
         failing=frozenset(known["failing"]),
         passing=frozenset(known["passing"]),
         traceback=tuple(reversed(known["traceback"])),
+        failing_tests=dict(zip(known["failing"], known.get("failing_tests", ()), strict=False)),
+        passing_tests=dict(zip(known["passing"], known.get("passing_tests", ()), strict=False)),
+        failed=known.get("failed", 1),
     )
 
 

@@ -21,7 +21,7 @@ from graph_agent.runtime.errors import (
     nearest,
 )
 from graph_agent.runtime.graph import BACK, Graph, Route, Step, stage_name
-from graph_agent.runtime.state import Append, GraphState
+from graph_agent.runtime.state import RUNTIME_FIELDS, Append, GraphState
 from graph_agent.runtime.typecheck import hints, misfit
 
 S = TypeVar("S", bound=GraphState)
@@ -44,7 +44,7 @@ def take(graph: Graph[S], step: Step, state: S, patch: Mapping[str, Any] | None,
     fields = {**state.__dict__}
     try:
         if patch is not None:
-            _merge(step, state, fields, patch)
+            _merge(graph, step, state, fields, patch)
         fields["steps"] += 1
         if turns:
             fields["spent_turns"] += turns
@@ -67,7 +67,7 @@ def apply_patch(graph: Graph[S], state: S, patch: Mapping[str, Any] | None) -> S
     """The state with the patch merged in, neither counted nor routed. Raises `PatchError`."""
     fields = {**state.__dict__}
     if patch is not None:
-        _merge(step_at(graph, state), state, fields, patch)
+        _merge(graph, step_at(graph, state), state, fields, patch)
     return _made(graph, state, fields)
 
 
@@ -133,7 +133,7 @@ def _foreign(graph: Graph[Any], state: object) -> StateError:
     return StateError(f"the state is {_shown(state)}: this graph runs on {graph.state.__name__}", state=state)
 
 
-def _merge(step: Step, state: GraphState, fields: dict[str, Any], patch: Mapping[str, Any]) -> None:
+def _merge(graph: Graph[S], step: Step, state: S, fields: dict[str, Any], patch: Mapping[str, Any]) -> None:
     """Put a patch into a copy of the state's fields. At the first thing that does not fit the copy is given up."""
     if type(patch) is not dict and not isinstance(patch, Mapping):
         _refuse_value(step, state, patch)
@@ -144,7 +144,7 @@ def _merge(step: Step, state: GraphState, fields: dict[str, Any], patch: Mapping
         except KeyError:
             fits, append = _NOT_OWNED
         if not fits(value):
-            _refuse_patch(step, state, patch)
+            _refuse_patch(graph, step, state, patch)
         fields[name] = value if append is None else _grown(step, state, name, append, value)
 
 
@@ -231,19 +231,28 @@ def _refuse_value(step: Step, state: GraphState, patch: object) -> NoReturn:
     raise PatchError(text, state=state)
 
 
-def _refuse_patch(step: Step, state: GraphState, patch: Mapping[str, Any]) -> NoReturn:
+def _refuse_patch(graph: Graph[Any], step: Step, state: GraphState, patch: Mapping[str, Any]) -> NoReturn:
     known, found = hints(type(state)), []
     for name, value in patch.items():
         if name not in known:
             found.append((name, f"{name!r} is no field of {type(state).__name__}{nearest(name, known)}"))
         elif name not in step.writes:
             owned = ", ".join(sorted(step.writes)) or "nothing"
-            found.append((name, f"{name} is not {step.stage}'s to write: it owns {owned}"))
+            whose = _whose(graph, name)
+            found.append((name, f"{name} is not {step.stage}'s to write but {whose}: {step.stage} owns {owned}"))
         elif not step.writes[name][0](value):
             path, wrong = misfit(known[name], value, name) or (name, "does not fit")
             found.append((name, f"{path}: {wrong}"))
     text = f"{step.stage} returned a patch that may not be applied: {'; '.join(text for _, text in found)}"
     raise PatchError(text, state=state, field=found[0][0])
+
+
+def _whose(graph: Graph[Any], name: str) -> str:
+    """Who may write a field: "check's and human's", "the runtime's"; "nobody's" for a constant of the run."""
+    owners = [f"{stage_name(stage)}'s" for stage, entry in graph.nodes.items() if name in entry.owns]
+    if not owners:
+        return "the runtime's" if name in RUNTIME_FIELDS else "nobody's"
+    return " and ".join(owners)
 
 
 def _misfit(graph: Graph[Any], name: str, value: object) -> tuple[str, str]:

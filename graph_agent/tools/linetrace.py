@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,15 +36,23 @@ class TraceError(GraphAgentError):
 class Trace:
     """What the tests ran, by path from the workspace's root; lines count from 1, in rising order.
 
-    `traceback` has the lines where failing tests' errors came from, innermost first. `tests` are in the order in
-    which they ended; the outcome is "passed", "failed", "skipped", or "unfinished" for one that hung or crashed, whose
-    lines count as failing. The lines of skipped tests count as nothing.
+    `failing_tests` says how many failing tests ran each line of `failing`, in the same order, `passing_tests` likewise:
+    exact to 16, then at most an eighth too low. `traceback` has the lines where failing tests' errors came from,
+    innermost first. `tests` are in the order in which they ended; the outcome is "passed", "failed", "skipped", or
+    "unfinished" for one that hung or crashed, whose lines count as failing. Lines of skipped tests count as nothing.
     """
 
     failing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     passing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    failing_tests: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    passing_tests: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     traceback: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     tests: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed or did not come to an end."""
+        return sum(outcome in ("failed", "unfinished") for _, outcome in self.tests)
 
 
 def traced(argv: tuple[str, ...], out: str, root: str) -> tuple[str, ...] | None:
@@ -110,9 +118,12 @@ def _read(path: Path) -> bytes:
     return content
 
 
+_Counts = dict[str, dict[int, int]]  # path -> line -> how many tests ran it
+
+
 class _Reading:
     def __init__(self) -> None:
-        self._lines: dict[str, dict[str, set[int]]] = {"failed": {}, "passed": {}, "skipped": {}}
+        self._counts: dict[str, _Counts] = {outcome: {} for outcome in _OUTCOMES}
         self._places: dict[str, dict[int, None]] = {}
         self._tests: list[tuple[str, str]] = []
         self._running = ""
@@ -133,11 +144,14 @@ class _Reading:
 
     def trace(self) -> Trace:
         if self._running:
-            _add(self._lines["failed"], self._ran)
+            self._add_running()
             self._finish(self._running, "unfinished")
+        failing, passing = self._counts["failed"], self._counts["passed"]
         return Trace(
-            failing=_sorted(self._lines["failed"]),
-            passing=_sorted(self._lines["passed"]),
+            failing={path: tuple(sorted(failing[path])) for path in sorted(failing)},
+            passing={path: tuple(sorted(passing[path])) for path in sorted(passing)},
+            failing_tests={path: _in_order(failing[path]) for path in sorted(failing)},
+            passing_tests={path: _in_order(passing[path]) for path in sorted(passing)},
             traceback={path: tuple(lines) for path, lines in self._places.items()},
             tests=tuple(self._tests),
         )
@@ -150,7 +164,15 @@ class _Reading:
         self._finish(_name(test), outcome)
         for path, line in places:
             self._places.setdefault(_path(path), {}).setdefault(_line(line))
-        _add(self._lines[outcome], {_path(path): set(map(_line, lines)) for path, lines in ran.items()})
+        for path, noted in ran.items():
+            counts = self._counts[outcome].setdefault(_path(path), {})
+            for count, lines in noted:
+                counts.update(dict.fromkeys(map(_line, lines), _whole(count, _MOST_TESTS)))
+
+    def _add_running(self) -> None:
+        for path, lines in self._ran.items():
+            counts = self._counts["failed"].setdefault(path, {})
+            counts.update({line: counts.get(line, 0) + 1 for line in lines})
 
     def _finish(self, test: str, outcome: str) -> None:
         if len(self._tests) >= _MOST_TESTS:
@@ -160,13 +182,8 @@ class _Reading:
             self._running, self._ran = "", {}
 
 
-def _add(known: dict[str, set[int]], more: Mapping[str, set[int]]) -> None:
-    for path, lines in more.items():
-        known.setdefault(path, set()).update(lines)
-
-
-def _sorted(found: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
-    return {path: tuple(sorted(lines)) for path, lines in sorted(found.items())}
+def _in_order(counts: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(count for _, count in sorted(counts.items()))
 
 
 def _name(value: Any) -> str:
@@ -183,6 +200,10 @@ def _path(value: Any) -> str:
 
 
 def _line(value: Any) -> int:
-    if type(value) is not int or not 1 <= value <= _MOST_LINE:
-        raise ValueError(f"{str(value)[:40]!r} is no line number")
+    return _whole(value, _MOST_LINE)
+
+
+def _whole(value: Any, most: int) -> int:
+    if type(value) is not int or not 1 <= value <= most:
+        raise ValueError(f"{str(value)[:40]!r} is no whole number from 1 to {most}")
     return value

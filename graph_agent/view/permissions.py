@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from graph_agent.runtime.graph import BACK, Graph, Node, Pause, stage_name
-from graph_agent.view.table import table
+from graph_agent.view.steps import table
 
 _HEADER = ("stage", "reads", "may call", "owns", "leaves to", "notes")
 

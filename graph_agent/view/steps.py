@@ -1,17 +1,59 @@
-"""What a run did, one row a step: which node ran, which fields it changed, and why the run could go on from there.
-
-It is for a reader who wants the whole run at once; who wants to watch has `trace_line`. The rule: it shows what the
-events say and adds no judgement of its own.
-"""
+"""Tables for a terminal, and what a run did in one: a row a step, what it changed and why the run went on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 from graph_agent.runtime.events import Event
-from graph_agent.view.table import table
+
+_BETWEEN = "  "
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 120, right: Collection[int] = ()
+) -> str:
+    """The lines of a table, the columns numbered in `right` aligned to the right. Ends in a newline.
+
+    A table that cannot be as narrow as `width` is as narrow as it can be: one character a column.
+    """
+    cells = [[_plain(cell) for cell in row] for row in (header, *rows)]
+    widths = _widths(cells, width - len(_BETWEEN) * (len(header) - 1))
+    head, *body = ([wrap(cell, size) or [""] for cell, size in zip(row, widths, strict=True)] for row in cells)
+    lines = [*_lines(head, widths, right), _BETWEEN.join("-" * size for size in widths)]
+    for row in body:
+        lines += _lines(row, widths, right)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """The text on one line, with nothing in it that a terminal would obey."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
+
+
+def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The width of each column: what it would like, the widest ones narrowed until all fit."""
+    columns = list(zip(*cells, strict=True))
+    widths = [max(1, min(room, max(map(len, column)))) for column in columns]
+    words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
+    for most in (max(room // 2, 1), 8, 1):  # words are broken only where there is no other way
+        floors = [min(word, most) for word in words]
+        while sum(widths) > room and any(size > floor for size, floor in zip(widths, floors, strict=True)):
+            _, widest = max((size, -at) for at, size in enumerate(widths) if size > floors[at])
+            widths[-widest] -= 1
+    return widths
+
+
+def _lines(row: Sequence[Sequence[str]], widths: Sequence[int], right: Collection[int]) -> list[str]:
+    height = max(map(len, row))
+    columns = [
+        [line.rjust(size) if at in right else line.ljust(size) for line in (*cell, *[""] * (height - len(cell)))]
+        for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+    ]
+    return [_BETWEEN.join(parts).rstrip() for parts in zip(*columns, strict=True)]
+
 
 _HEADER = ("step", "node", "changed", "turns", "next", "why")
 

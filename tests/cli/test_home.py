@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graph_agent.cli.exits import UsageError
-from graph_agent.cli.home import new_run, runs_folder
+from graph_agent.cli.runfolder import new_run, runs_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="XDG and modes are POSIX's")
 

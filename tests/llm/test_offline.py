@@ -151,18 +151,33 @@ def test_a_new_process_proposes_the_same_in_the_same_order() -> None:
         assert [repair_from(line).plan for line in done.stdout.splitlines()] == plans[:25]
 
 
-def test_the_lines_that_failing_tests_ran_come_first() -> None:
-    code = "def a(x):\n    return x + 1\n\n\ndef b(x):\n    return x + 1\n"
-    for line in (2, 6):
-        lines = {"shop.py": {"failing": [line], "passing": [8 - line], "traceback": []}}
-        request = replace(PLAN, context={**CONTEXT, "files": {"shop.py": code}, "lines": lines, "failing_output": ""})
-        (edit,) = plan_from(MutationLLM().complete(request).text).edits
-        first_changed = next(
-            n
-            for n, (a, b) in enumerate(zip(code.splitlines(), apply_edits(code, [edit]).splitlines(), strict=False), 1)
-            if a != b
-        )
-        assert first_changed == line
+TWICE = "def a(x):\n    return x + 1\n\n\ndef b(x):\n    return x + 1\n"
+
+
+def first_changed(known: dict[str, Any]) -> int:
+    """The first line of TWICE that the first plan changes."""
+    context = {**CONTEXT, "files": {"shop.py": TWICE}, "lines": {"shop.py": known}, "failing_output": ""}
+    edits = plan_from(MutationLLM().complete(replace(PLAN, context=context)).text).edits
+    lines = zip(TWICE.splitlines(), apply_edits(TWICE, edits).splitlines(), strict=False)
+    return next(number for number, (before, after) in enumerate(lines, 1) if before != after)
+
+
+@pytest.mark.parametrize("line", [2, 6])
+def test_the_lines_that_failing_tests_ran_come_first(line: int) -> None:
+    assert first_changed({"failing": [line], "passing": [8 - line], "traceback": []}) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        (2, {"passing_tests": [1, 7]}),
+        (6, {"passing_tests": [7, 1]}),
+        (2, {"failing_tests": [3, 1], "failed": 3}),
+        (6, {"failing_tests": [1, 3], "failed": 3}),
+    ],
+)
+def test_the_number_of_tests_that_ran_a_line_counts(line: int, counts: dict[str, Any]) -> None:
+    assert first_changed({"failing": [2, 6], "passing": [2, 6], "traceback": [], **counts}) == line
 
 
 def test_all_files_are_searched() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graph_agent.mutation import Candidate, Lines, candidates
 from graph_agent.mutation.hints import read_hints
@@ -34,6 +36,40 @@ def test_lines_come_from_the_traceback_inwards_to_what_no_failing_test_runs() ->
 def test_the_innermost_frame_comes_before_the_other_ones() -> None:
     lines = Lines(failing=frozenset({2, 3, 4, 5}), passing=frozenset(), traceback=(5, 3))
     assert order(SAME, lines, "comparison", "<=")[:2] == [3, 5]
+
+
+def test_among_lines_that_passing_tests_run_too_the_one_that_fewest_run_comes_first() -> None:
+    shared = frozenset({2, 3, 4})
+    lines = Lines(failing=shared, passing=shared, passing_tests={2: 9, 3: 1, 4: 4})
+    assert order(SAME, lines, "comparison", "<=") == [3, 4, 2, 5]
+
+
+def test_among_lines_that_passing_tests_run_too_the_one_that_most_failing_tests_run_comes_first() -> None:
+    shared = frozenset({2, 3})
+    lines = Lines(failing=shared, passing=shared, failing_tests={2: 1, 3: 4}, passing_tests={2: 3, 3: 3}, failed=4)
+    assert order(SAME, lines, "comparison", "<=")[:2] == [3, 2]
+
+
+@given(st.integers(1, 50), st.integers(0, 50), st.integers(1, 10_000), st.integers(0, 10_000))
+def test_no_number_of_tests_takes_a_line_out_of_its_place(failing: int, other: int, passing: int, more: int) -> None:
+    shared = frozenset({3, 4})
+    lines = Lines(
+        failing=shared | {1, 2},
+        passing=shared | {5},
+        traceback=(1,),
+        failing_tests=dict.fromkeys((1, 2, 3, 4), failing),
+        passing_tests={3: passing, 4: passing + more, 5: passing},
+        failed=failing + other,
+    )
+    traceback, only_failing, fewer, many, rest = map(lines.suspicion, (1, 2, 3, 4, 5))
+    assert traceback > only_failing > fewer >= many > rest
+    assert (fewer == many) == (more == 0)
+
+
+def test_a_line_without_a_count_is_run_by_one_test() -> None:
+    shared = frozenset({2})
+    counted = Lines(failing=shared, passing=shared, failing_tests={2: 1}, passing_tests={2: 1}, failed=1)
+    assert Lines(failing=shared, passing=shared).suspicion(2) == counted.suspicion(2)
 
 
 def test_without_knowledge_likelier_edits_come_first() -> None:

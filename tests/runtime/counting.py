@@ -100,3 +100,21 @@ class Echo:
     def complete(self, request: Any, /) -> Reply:
         self.asked += 1
         return Reply(text=f"answer {self.asked}", tokens_in=3, tokens_out=5)
+
+
+class Two(StrEnum):
+    WORK = "work"
+    DONE = "done"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruled(GraphState):
+    stage: Two = Two.WORK
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count > 9:
+            raise ValueError("never more than 9")
+
+
+RULED = Graph(state=Ruled, nodes={Two.WORK: Node(lambda s, c: None, owns={"count"}, to=Two.DONE)}, ends={Two.DONE})

@@ -10,8 +10,7 @@ import pytest
 from graph_agent import BACK, GraphAgentError, PatchError, Route, RouteError, StateError, advance, run_graph
 from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit
 from graph_agent.runtime.errors import ArgumentError, LimitReached, NodeError
-from tests.runtime.counting import Count, Stage, counting, start
-from tests.runtime.test_state import Ruled
+from tests.runtime.counting import Count, Ruled, Stage, counting, start
 
 
 class Foreign(StrEnum):

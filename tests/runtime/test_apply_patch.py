@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -12,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_agent import Graph, GraphState, Node, PatchError, appended, apply_patch, run_graph
-from tests.runtime.counting import Count, Finding, Stage, counting, start
-
-
-class Two(StrEnum):
-    WORK = "work"
-    DONE = "done"
+from tests.runtime.counting import Count, Finding, Stage, Two, counting, start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +48,7 @@ def test_a_misspelt_field_is_refused_with_the_nearest_name_and_nothing_is_applie
 
 def test_a_field_of_another_owner_is_refused_with_what_the_node_owns():
     error = refused({"count": 1, "score": 1.0})
-    assert "score is not work's to write: it owns answer, count, findings, log" in str(error)
+    assert "score is not work's to write but check's: work owns answer, count, findings, log" in str(error)
     assert error.field == "score"
 
 
@@ -173,3 +167,14 @@ def test_one_bad_value_and_nothing_of_the_patch_is_applied(good, bad):
         apply_patch(counting(), state, {**good, bad[0]: bad[1]})
     assert error.value.state is state
     assert state == start(count=7, answer="kept")
+
+
+def test_the_error_names_all_owners_of_a_shared_field_and_says_when_there_is_none():
+    graph = counting(owns={"count"})
+    with pytest.raises(PatchError, match="answer is not work's to write but nobody's: work owns count"):
+        apply_patch(graph, start(), {"answer": "x"})
+    entries = {**graph.nodes, Stage.CHECK: replace(graph.nodes[Stage.CHECK], owns={"score", "log"})}
+    entries[Stage.HUMAN] = replace(entries[Stage.HUMAN], owns={"log"})
+    shared = Graph(state=Count, nodes=entries, ends=graph.ends, shared={"log"}, on_error=Stage.HUMAN)
+    with pytest.raises(PatchError, match="log is not work's to write but check's and human's"):
+        apply_patch(shared, start(), {"log": ("x",)})

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_agent import (
-    Graph,
     GraphState,
-    Node,
     PatchError,
     StateError,
     advance,
@@ -24,7 +22,7 @@ from graph_agent import (
 )
 from graph_agent.runtime.schema import json_schema
 from graph_agent.runtime.state import append_of
-from tests.runtime.counting import Count, Finding, Stage, counting, start
+from tests.runtime.counting import RULED, Count, Finding, Ruled, Stage, counting, start
 
 
 def test_came_from_has_the_type_of_the_workflows_own_stage_when_annotations_are_text():
@@ -112,21 +110,3 @@ def test_rules_of_the_class_run_on_each_state_that_a_step_makes():
     with pytest.raises(PatchError, match="never more than 9"):
         advance(RULED, Ruled(task_id="t"), {"count": 10})
     assert advance(RULED, Ruled(task_id="t"), {"count": 9}).count == 9
-
-
-class Two(StrEnum):
-    WORK = "work"
-    DONE = "done"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ruled(GraphState):
-    stage: Two = Two.WORK
-    count: int = 0
-
-    def __post_init__(self) -> None:
-        if self.count > 9:
-            raise ValueError("never more than 9")
-
-
-RULED = Graph(state=Ruled, nodes={Two.WORK: Node(lambda s, c: None, owns={"count"}, to=Two.DONE)}, ends={Two.DONE})

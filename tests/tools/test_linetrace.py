@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from graph_agent.tools.command import Commands
 from graph_agent.tools.isolation import bubblewrap
 from graph_agent.tools.linetrace import SCRIPT, Trace, TraceError, read_trace, traced
+from graph_agent.tools.linetrace_script import Log
 
 SHOP = """\
 import threading
@@ -140,6 +141,16 @@ def test_lines_are_credited_to_the_failing_and_the_passing_tests(workspace: Path
     assert len(found.tests) == 8
 
 
+@pytest.mark.parametrize("runner", RUNNERS, ids=["pytest", "unittest", "file"])
+def test_each_line_has_the_number_of_tests_that_ran_it(workspace: Path, runner: tuple[str, ...]) -> None:
+    _, found = trace(workspace, *runner)
+    order = "shop/order.py"
+    passing = dict(zip(found.passing[order], found.passing_tests[order], strict=True))
+    assert passing == {6: 2, 7: 2, 8: 2, 9: 2, 11: 2, 14: 1, 17: 1, 18: 1, 19: 1, 27: 1}
+    assert found.failing_tests[order] == (1,) * len(found.failing[order])
+    assert found.failed == 2
+
+
 @pytest.mark.parametrize("runner", RUNNERS[:2], ids=["pytest", "unittest"])
 def test_the_report_is_that_of_the_untraced_run(workspace: Path, runner: tuple[str, ...]) -> None:
     (workspace / "tests" / "test_order.py").write_text(TESTS.replace(", 95)", ", 90)"), encoding="utf-8")
@@ -167,6 +178,8 @@ def test_a_test_that_hangs_or_crashes_leaves_its_lines(workspace: Path, mark: st
     assert (29 in found.failing["shop/order.py"]) == (mark == "hang")
     assert {33, 35} & set(found.failing["tests/test_order.py"])
     assert found.passing["shop/order.py"] == (6, 7, 8, 9, 11, 14, 17, 18, 19, 27)
+    assert found.passing_tests["shop/order.py"] == (2, 2, 2, 2, 2, 1, 1, 1, 1, 1)
+    assert found.failed == 3
 
 
 SEEN = """
@@ -244,6 +257,7 @@ def test_the_log_does_not_grow_with_the_number_of_tests(workspace: Path) -> None
     (workspace / "tests" / "test_order.py").write_text(tests + "".join(case.format(n=n) for n in range(300)))
     _, found = trace(workspace, *RUNNERS[1])
     assert len(found.tests) == 300
+    assert set(found.passing_tests["shop/order.py"]) == {288}
     assert (workspace.parent / "trace").stat().st_size < 300 * 120
 
 
@@ -296,7 +310,22 @@ def test_the_interpreters_own_options_stay(options: tuple[str, ...]) -> None:
     assert argv == ("python3.12", *options, str(SCRIPT), "out", "root", "--", "-m", "unittest", "-v")
 
 
-GOOD = b'["end","a","passed",[["m.py",3]],{"m.py":[1,2]}]\n'
+@given(st.integers(1, 600), st.sampled_from(["passed", "failed"]))
+def test_a_count_is_exact_to_16_and_then_at_most_an_eighth_too_low(
+    tmp_path_factory: pytest.TempPathFactory, tests: int, outcome: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "counted"
+    log = Log(str(path))
+    for n in range(tests):
+        log.begin(f"t{n}")
+        log.end(f"t{n}", outcome, [], {"m.py": {4}})
+    os.close(log._out)
+    found = read_trace(path)
+    (count,) = (found.passing_tests if outcome == "passed" else found.failing_tests)["m.py"]
+    assert (count == tests) if tests <= 16 else (tests * 7 / 8 <= count <= tests)
+
+
+GOOD = b'["end","a","passed",[["m.py",3]],{"m.py":[[1,[1,2]]]}]\n'
 
 
 def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
@@ -306,6 +335,14 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
     assert found.tests == (("a", "passed"), ("b", "unfinished"))
 
 
+def test_a_test_that_does_not_end_counts_beside_those_that_failed(tmp_path: Path) -> None:
+    failed = b'["end","a","failed",[],{"m.py":[[1,[2,3]]]}]\n["end","b","failed",[],{"m.py":[[2,[3]]]}]\n'
+    (tmp_path / "t").write_bytes(failed + b'["begin","c"]\n["line","m.py",3]\n["line","m.py",4]\n')
+    found = read_trace(tmp_path / "t")
+    assert (found.failing, found.failing_tests) == ({"m.py": (2, 3, 4)}, {"m.py": (1, 3, 1)})
+    assert found.failed == 3
+
+
 @pytest.mark.parametrize(
     "line",
     [b"x", b"[]", b"{}", b"3", b'["no"]', b'["begin"]', b'["begin",3]', b'["begin",""]', b'["line","m.py"]',
@@ -313,7 +350,11 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
      b'["line","../m.py",1]', b'["line","/m.py",1]', b'["line","a//m.py",1]', b'["line","C:/m.py",1]',
      b'["line","a\\m.py",1]', b'["line","a\\\\m.py",1]', b'["line","a\\u0000",1]', b'["line",7,1]', b'["line","",1]',
      b'["end","a","great",[],{}]', b'["end","a",["passed"],[],{}]', b'["end","a","passed",[1],{}]',
-     b'["end","a","passed",[],[]]', b'["end","a","passed",[],{"m.py":3}]', b'["line","m.py",' + b"9" * 6000 + b"]",
+     b'["end","a","passed",[],[]]', b'["end","a","passed",[],{"m.py":3}]',
+     b'["end","a","passed",[],{"m.py":[1]}]', b'["end","a","passed",[],{"m.py":[[0,[1]]]}]',
+     b'["end","a","passed",[],{"m.py":[[true,[1]]]}]', b'["end","a","passed",[],{"m.py":[[50001,[1]]]}]',
+     b'["end","a","passed",[],{"m.py":[[1,[0]]]}]', b'["end","a","passed",[],{"m.py":[[1,1]]}]',
+     b'["line","m.py",' + b"9" * 6000 + b"]",
      b"[" * 100_000, b"\xff"],
     ids=lambda line: line[:30],
 )  # fmt: skip

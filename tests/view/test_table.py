@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_agent.view.table import table
+from graph_agent.view.steps import table
 
 CELLS = st.text(st.characters(codec="utf-8"), max_size=30)
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from graph_agent import ToolError
+from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.events import Event
 from graph_agent.tools.command import CommandResult
 from graph_agent.tools.linetrace import Trace
 from graph_agent.tools.search import Found, Hit
 from graph_agent.workflows.repair.policy import Command
-from graph_agent.workflows.repair.state import Observation, Stage, TaskState
+from graph_agent.workflows.repair.state import LinesRun, Observation, Stage, TaskState
 from tests.workflows.repairing import (
     CODE,
     FILES,
@@ -201,6 +202,20 @@ def test_tests_that_hang_before_any_change_are_what_is_to_be_mended() -> None:
     assert by_source(after, "trace_tests").unfinished == ("test_ten",)
     read = [one.path for one in after.observations if one.source == "read_file"]
     assert read == ["tests/test_shop.py", "shop.py"], "the test is found by the trace, there is no traceback"
+
+
+def test_how_many_tests_ran_each_line_is_kept_beside_the_lines() -> None:
+    trace = Trace(
+        failing={"shop.py": (2,)},
+        passing={"shop.py": (2, 3)},
+        failing_tests={"shop.py": (2,)},
+        passing_tests={"shop.py": (7, 1)},
+        tests=(("test_ten", "failed"), ("test_two", "failed"), ("test_one", "passed")),
+    )
+    (lines,) = by_source(one_step(start(), tools=looking(trace_tests=trace)), "trace_tests").lines
+    assert (lines.failing_tests, lines.passing_tests, lines.failed) == ((2,), (7, 1), 2)
+    assert decode(LinesRun, encode(lines)) == lines
+    assert {lines: "it can be hashed"}
 
 
 def test_a_command_that_cannot_be_traced_falls_back_to_a_search_for_what_the_test_calls() -> None:

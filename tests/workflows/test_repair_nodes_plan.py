@@ -10,7 +10,7 @@ import pytest
 from graph_agent import FakeLLM, Reply, encode
 from graph_agent.llm.edits import Edit
 from graph_agent.workflows.repair.policy import EvaluationPolicy
-from graph_agent.workflows.repair.state import Observation, Plan, Stage, TaskState
+from graph_agent.workflows.repair.state import LinesRun, Observation, Plan, Stage, TaskState
 from tests.workflows.repairing import (
     CODE,
     GREEN,
@@ -59,6 +59,23 @@ def test_what_the_model_is_shown() -> None:
     assert "AssertionError" in context["failing_output"]
     assert [one["id"] for one in context["observations"]] == ["O1", "O2", "O3", "O4"]
     assert context["may_be_changed"] == {"files": ["shop.py"], "at_most": 3}
+
+
+def test_the_model_is_shown_which_lines_the_tests_ran_and_how_many_tests_ran_each() -> None:
+    run = LinesRun(path="shop.py", failing=(2,), passing=(2, 3), failing_tests=(1,), passing_tests=(7, 1))
+    hidden = LinesRun(path="not_read.py", failing=(1,))
+    traced = Observation(id="O5", source="trace_tests", text="", lines=(run, hidden))
+    _, llm = planned(plan_of(RIGHT), state=diagnosed(Stage.PLAN, observations=(*seen(), traced)))
+    assert llm.requests[0].context["lines"] == {
+        "shop.py": {
+            "failing": (2,),
+            "passing": (2, 3),
+            "traceback": (),
+            "failing_tests": (1,),
+            "passing_tests": (7, 1),
+            "failed": 1,
+        }
+    }
     assert not {"tried", "verification"} & set(context), "nothing was tried yet"
     assert "/runs" not in repr(llm.requests[0]), "no absolute path"
 

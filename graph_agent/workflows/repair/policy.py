@@ -65,7 +65,7 @@ class EvaluationPolicy:
     forbidden_marks  regular expressions that no added line may match, besides the guard's own marks
     max_files        how many files a patch may change
     max_reads        how many files DIAGNOSE may read
-    look_timeout     seconds for DIAGNOSE to look at the workspace
+    look_timeout     seconds for one look of DIAGNOSE, a test run or a file; a late one cancels the rest
     formats          the shapes in which a model may propose edits: the first, and after an invalid answer the next
     rules            the project's own rules, for REVIEW
     """

@@ -55,12 +55,18 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class LinesRun:
-    """Which lines of a file the failing and the passing tests ran, and which stand in tracebacks (innermost first)."""
+    """Which lines of a file the failing and the passing tests ran, and which stand in tracebacks (innermost first).
+
+    How many tests ran each of the lines is in `failing_tests` and `passing_tests`, and `failed` is how many failed.
+    """
 
     path: str
     failing: tuple[int, ...] = ()
     passing: tuple[int, ...] = ()
     traceback: tuple[int, ...] = ()
+    failing_tests: tuple[int, ...] = ()
+    passing_tests: tuple[int, ...] = ()
+    failed: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ class _Look:
     def call_all(self, calls: Iterable[Callable[[], ToolResult]]) -> list[ToolResult | str]:
         """The results in order; a sentence where there is none."""
         jobs = list(calls)
-        outcomes = fan_out(jobs, workers=WORKERS, timeout=self.policy.look_timeout, on_timeout="cancel_rest")
+        outcomes = fan_out(jobs, workers=WORKERS, job_timeout=self.policy.look_timeout, on_timeout="cancel_rest")
         return [one.value if one.ok and one.value else f"{one.status}: {one.error or ''}" for one in outcomes]
 
     def read(self, paths: Iterable[str]) -> list[str]:
@@ -174,6 +174,9 @@ def _trace(look: _Look) -> Any:
             failing=trace.failing.get(path, ()),
             passing=trace.passing.get(path, ()),
             traceback=trace.traceback.get(path, ()),
+            failing_tests=trace.failing_tests.get(path, ()),
+            passing_tests=trace.passing_tests.get(path, ()),
+            failed=trace.failed,
         )
         for path in paths
         if look.policy.may_write(path)

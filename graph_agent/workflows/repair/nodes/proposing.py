@@ -102,7 +102,7 @@ def context_of(state: TaskState, policy: EvaluationPolicy) -> dict[str, Any]:
         "other_files": {o.path: o.text for o in state.observations if o.source == "read_file" and o.path not in files},
         "observations": [_told(one) for one in state.observations],
         "lines": {
-            run.path: {"failing": run.failing, "passing": run.passing, "traceback": run.traceback}
+            run.path: {name: value for name, value in vars(run).items() if name != "path"}
             for one in state.observations
             for run in one.lines
             if run.path in files
