@@ -17,11 +17,10 @@ from graph_agent.runtime.run import run_graph
 from graph_agent.tools.command import CommandResult
 from graph_agent.tools.difftext import Version, file_diff
 from graph_agent.tools.fake import FakeTools
-from graph_agent.tools.files import FileInfo, sha256
+from graph_agent.tools.files import FileInfo, FileText, sha256
 from graph_agent.tools.linetrace import Trace
 from graph_agent.tools.search import Found
 from graph_agent.tools.textedit import TextEdit, edited
-from graph_agent.tools.textread import FileText
 from graph_agent.tools.workspace import Changed
 from graph_agent.view.steps import steps_table
 from graph_agent.workflows.repair.graph import GRAPH

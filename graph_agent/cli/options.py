@@ -77,6 +77,7 @@ def _key(url: str) -> str | None:
 OFFLINE_RETRIES = 300
 RETRIES = 2
 OFFLINE_READS, READS = 40, 3
+LOOK = 4  # turns of DIAGNOSE besides the sources: the tests, the trace, the diff, the failing test
 MOST = 1_000_000
 STEPS_A_RETRY, OTHER_STEPS = 3, 20  # repair, execute, verify; the rest of the way once, with room
 
@@ -116,7 +117,7 @@ def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
     """The first state. Turns that were not given follow from the retries: each needs a repair and a few writes."""
     offline = is_offline(options)
     retries = options.retries if options.retries is not None else (OFFLINE_RETRIES if offline else RETRIES)
-    enough = 60 + 4 * retries if offline else max(12, 6 + 2 * (retries + 1))
+    enough = 60 + 4 * retries if offline else LOOK + READS + 2 * (retries + 1)
     return TaskState(
         task_id=folder.folder.name,
         request=options.request,

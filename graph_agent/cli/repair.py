@@ -21,7 +21,7 @@ from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, trace_line
 from graph_agent.runtime.run import run_graph
 from graph_agent.runtime.textual import is_unicode
-from graph_agent.tools.applying import apply_files
+from graph_agent.tools.copying import apply_files
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.process import end_all
 from graph_agent.tools.workbench import workbench
@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--review", action="store_true", help="have the model review the verified patch; it can only stop it")
     add("--rules", metavar="FILE", help="the project's rules, for --review")
     add("--retries", type=int, metavar="N", help="failed verifications that may be repaired (2; offline: 300)")
-    add("--turns", type=int, metavar="N", help="calls of the model and of tools (12, or what the retries need)")
+    add("--turns", type=int, metavar="N", help="calls of the model and of tools (what the retries need)")
     add("--timeout", type=float, default=30.0, metavar="SECONDS", help="for one command (30)")
     add("--isolation", choices=("auto", "bubblewrap", "none"), default="auto", help="what commands run in")
     add("--run-dir", metavar="DIR", help="where runs are kept (default: the user's state folder, GRAPH_AGENT_HOME)")

@@ -14,16 +14,20 @@ from operator import itemgetter
 from typing import TypeVar
 
 from graph_agent.protocols import GraphAgentError, ToolError
-from graph_agent.tools.lineends import (
-    PlainView,
+from graph_agent.tools.textedit import (
+    Change,
+    TextEdit,
     differences,
+    edited,
     fitted,
     line_end,
     line_of,
     lines_of,
+    placed,
+    places,
+    spliced,
     with_line_ends,
 )
-from graph_agent.tools.textedit import Change, TextEdit, as_in_file, edited, has_one_place, spliced
 
 __all__ = [
     "Change",
@@ -80,8 +84,8 @@ def replace_edit(path: str, text: str, old: str, new: str) -> Edit:
     A line end in `old` matches whatever line end the file has there, and `new` takes the file's line ends. Raises
     `EditError` when `old` is blank, equals `new`, or occurs any other number of times than once.
     """
-    made = _or_edit_error(lambda: as_in_file(text, TextEdit(old, new), path))
-    return Edit(path=path, old=made.old, new=made.new)
+    change = _or_edit_error(lambda: placed(text, TextEdit(old, new), path))
+    return Edit(path=path, old=text[change.start : change.end], new=change.new)
 
 
 def unique_edit(path: str, text: str, start: int, end: int, new: str) -> Edit:
@@ -89,7 +93,7 @@ def unique_edit(path: str, text: str, start: int, end: int, new: str) -> Edit:
 
     Raises `EditError` for a file that has nothing but blanks: no piece of it can be named.
     """
-    first, last = _widened(path, PlainView(text), start, end)
+    first, last = _widened(path, text, start, end)
     return Edit(path=path, old=text[first:last], new=text[first:start] + new + text[end:last])
 
 
@@ -99,10 +103,9 @@ def edits_from_changes(path: str, text: str, changes: Iterable[Change]) -> tuple
     for before, after in pairwise(ordered):
         if after.start < before.end:
             raise EditError("overlap", f"two changes of {path} overlap on line {line_of(text, after.start)}.")
-    view = PlainView(text)
     groups: list[tuple[int, int, list[Change]]] = []
     for change in ordered:
-        first, last = _widened(path, view, change.start, change.end)
+        first, last = _widened(path, text, change.start, change.end)
         group = [change]
         while groups and first < groups[-1][1]:  # the lines around two neighbours may be the same lines
             earlier = groups.pop()
@@ -143,14 +146,13 @@ def _or_edit_error(find: Callable[[], T]) -> T:
         raise EditError(error.kind, error.message, hint=error.hint, lines=error.lines) from error
 
 
-def _widened(path: str, view: PlainView, start: int, end: int) -> tuple[int, int]:
-    text = view.raw
+def _widened(path: str, text: str, start: int, end: int) -> tuple[int, int]:
     if not text.strip():
         raise EditError("empty_file", f"{path} is empty, so that no place in it can be named.")
     first = text.rfind("\n", 0, start) + 1
     last = _end_of_line(text, max(end - 1, start))
     reach = 1
-    while not (text[first:last].strip() and has_one_place(view, text[first:last])):
+    while not (text[first:last].strip() and len(places(text, text[first:last])) == 1):
         for _ in range(reach):
             first = text.rfind("\n", 0, max(first - 1, 0)) + 1
             last = _end_of_line(text, last)

@@ -1,34 +1,27 @@
-"""Reading and replacing one file: never anything that is no plain file, never half a file.
+"""Reading, listing and replacing files: never anything that is no plain file, never half a file.
 
-A FIFO or a device would block or act when it is opened, so the kind of an entry is looked at first and again on what
-was opened. The rule: a write goes to a new file beside the old one, which takes its place in one step, so that a crash
-leaves the old content or the new; the mode bits are kept, and a hard link elsewhere keeps the old content.
+A pipe or a device would block or act when it is opened, so the kind of an entry is looked at first and again on what
+was opened. The rule: a write goes to a new file beside the old one, which takes its place in one step, and a walk ends
+in an error, never in part of an answer.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
-from collections.abc import Iterator
+from codecs import BOM_UTF8, getincrementaldecoder
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from pathlib import Path
 
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.replacing import replace_file
-from graph_agent.tools.paths import Place, quoted
+from graph_agent.tools.paths import UNTOUCHED, Place, Root, quoted
 
-CHUNK = 1 << 16
-BOM = b"\xef\xbb\xbf"
-
-_OPEN = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-)
+_FLAGS = [getattr(os, name, 0) for name in ("O_RDONLY", "O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,31 +33,41 @@ class FileInfo:
     size: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileText:
+    """Text of a file, line ends as they are, without a byte-order mark; bytes that are no UTF-8 show as U+FFFD.
+
+    `sha256` is of the whole file. `truncated`: the limit cut off some of the lines asked for.
+    """
+
+    path: str
+    text: str
+    sha256: str
+    truncated: bool = False
+
+
 def sha256(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[BinaryIO]:
+def opened(place: Place) -> Iterator[io.BufferedReader]:
     """The plain file at a place, for reading bytes. Raises ToolError: not_found, not_a_file, io_error."""
     check_plain(place)
-    with said(place.name, "read"):
-        number = os.open(place.file, _OPEN)
-        with os.fdopen(number, "rb") as file:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise _no_file(place.name, "changed into something that is no plain file")
-            yield file
+    with said(place.name, "read"), os.fdopen(os.open(place.file, sum(_FLAGS)), "rb") as file:
+        check_plain(Place(name=place.name, file=place.file, status=os.fstat(file.fileno())))
+        yield file
 
 
-def check_plain(place: Place) -> os.stat_result:
-    """What is known of the plain file at a place. Raises ToolError: not_found, not_a_file."""
-    if place.status is None:
+def check_plain(place: Place) -> None:
+    """Raises ToolError: not_found, not_a_file."""
+    if place.kind == "nothing":
         raise ToolError("not_found", f"There is no file {quoted(place.name)} in the workspace.")
-    if stat.S_ISDIR(place.status.st_mode):
-        raise _no_file(place.name, "is a folder")
-    if not stat.S_ISREG(place.status.st_mode):
-        raise _no_file(place.name, "is no plain file but a pipe, a socket or a device")
-    return place.status
+    if place.kind != "file":
+        why = "is a folder" if place.kind == "folder" else "is no plain file but a pipe, a socket or a device"
+        raise ToolError(
+            "not_a_file", f"{quoted(place.name or '.')} {why}.", hint="list_files names the files there are."
+        )
 
 
 def read_bytes(place: Place, limit: int) -> bytes:
@@ -72,22 +75,31 @@ def read_bytes(place: Place, limit: int) -> bytes:
     with opened(place) as file:
         raw = file.read(limit + 1)
     if len(raw) > limit:
-        raise too_large(place.name, limit)
+        raise ToolError("too_large", f"{quoted(place.name)} is larger than {limit} bytes, the limit for this.")
     return raw
 
 
-def too_large(name: str, limit: int) -> ToolError:
-    return ToolError("too_large", f"{quoted(name)} is larger than {limit} bytes, the limit for this.")
-
-
 def info(name: str, place: Place) -> FileInfo:
-    """Hash and size of the file at a place, listed under `name`. Reads it in pieces."""
-    digest, size = hashlib.sha256(), 0
+    """Hash and size of the file at a place, listed under `name`."""
     with opened(place) as file:
-        while piece := file.read(CHUNK):
-            digest.update(piece)
-            size += len(piece)
-    return FileInfo(path=name, sha256=digest.hexdigest(), size=size)
+        return FileInfo(path=name, sha256=hashlib.file_digest(file, "sha256").hexdigest(), size=file.tell())
+
+
+def read_text(place: Place, raw: bytes, start: int, lines: int | None, limit: int) -> FileText:
+    """`lines` lines of the file's bytes from line `start` (from 1), or all to the end; at most `limit` bytes of them.
+
+    Raises ToolError: bad_arguments, binary.
+    """
+    if b"\0" in raw:
+        raise ToolError("binary", f"{quoted(place.name)} is no text file.")
+    found = io.BytesIO(raw.removeprefix(BOM_UTF8)).readlines()
+    if not 1 <= start <= max(1, len(found)) or (lines is not None and lines < 1):
+        raise ToolError("bad_arguments", f"{quoted(place.name)} has {len(found)} lines; start and lines count from 1.")
+    wanted = b"".join(found[start - 1 :][:lines])
+    cut = len(wanted) > limit
+    # The decoder drops the part of a character that the cut left at the end.
+    text = getincrementaldecoder("utf-8")("replace").decode(wanted[:limit], final=not cut)
+    return FileText(path=place.name, text=text, sha256=sha256(raw), truncated=cut)
 
 
 def replace(place: Place, raw: bytes, mode: int) -> None:
@@ -109,5 +121,47 @@ def said(name: str, done: str) -> Iterator[None]:
         raise ToolError("io_error", f"{quoted(name)} could not be {done}: {reason}.") from error
 
 
-def _no_file(name: str, why: str) -> ToolError:
-    return ToolError("not_a_file", f"{quoted(name or '.')} {why}.", hint="list_files names the files there are.")
+def walk(folder: Path, *, limit: int, enter: Callable[[Place], bool] = lambda _: True) -> Iterator[Place]:
+    """All entries below a folder but `UNTOUCHED`; links are not followed, nor a folder that `enter` says no to.
+
+    A byte of a name that is no UTF-8 shows as a backslash escape. Raises ToolError: too_large when there are more than
+    `limit`, io_error.
+    """
+    waiting, seen = [(folder, "")], 0
+    while waiting:
+        for place in _entries(*waiting.pop()):
+            seen += 1
+            if seen > limit:
+                raise ToolError("too_large", f"The workspace has more than {limit} files and folders, the limit.")
+            if place.kind == "folder" and enter(place):
+                waiting.append((place.file, f"{place.name}/"))
+            yield place
+
+
+def plain_files(root: Root, *, limit: int) -> list[tuple[str, Place]]:
+    """The plain files, sorted by path. A link to a plain file inside counts as one, under its own path."""
+    found = ((place.name, _behind(root, place)) for place in walk(root.folder, limit=limit))
+    return sorted(((path, place) for path, place in found if place.kind == "file"), key=lambda pair: pair[0])
+
+
+def _behind(root: Root, place: Place) -> Place:
+    if place.kind == "link":
+        try:
+            return root.resolve(place.name)
+        except ToolError:  # it leads out, or nowhere
+            return place
+    return place
+
+
+def _entries(folder: Path, prefix: str) -> list[Place]:
+    with said(prefix or ".", "listed"), os.scandir(folder) as entries:
+        found = [
+            Place(
+                name=prefix + os.fsencode(entry.name).decode("utf-8", "backslashreplace"),
+                file=Path(entry.path),
+                status=entry.stat(follow_symlinks=False),
+            )
+            for entry in entries
+            if entry.name not in UNTOUCHED
+        ]
+    return sorted(found, key=lambda place: place.name)

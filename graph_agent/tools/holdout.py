@@ -15,11 +15,10 @@ from tempfile import TemporaryDirectory
 from graph_agent.protocols import ToolError
 from graph_agent.tools.command import CommandResult, Commands
 from graph_agent.tools.copying import copy_workspace
-from graph_agent.tools.files import said
+from graph_agent.tools.files import plain_files, said
 from graph_agent.tools.isolation import Isolation
 from graph_agent.tools.paths import Place, Root
 from graph_agent.tools.toolbox import FunctionTool
-from graph_agent.tools.tree import plain_files
 
 MOST_FILES = 2_000
 

@@ -1,9 +1,8 @@
 """Where a path leads: the one resolver that every tool asks, and the one rule for glob patterns.
 
-A path from a model or a person is text that may say anything, so it is taken apart, followed through every link and
-compared with the directory entries before anything is opened. The rule: what comes out lies inside the root, is spelled
-as on disk, and holds no link; and a refusal never tells whether something outside exists. It is no sandbox: a process
-that puts a link in place of a folder between the look and the opening is not kept out.
+The rule: what comes out lies inside the root, is spelled as on disk and holds no link, and a refusal never tells
+whether something outside exists. It is no sandbox: a process that puts a link in place of a folder between the look and
+the opening is not kept out.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 from unicodedata import normalize
 
 from graph_agent.protocols import GraphAgentError, ToolError
 from graph_agent.runtime.textual import is_unicode
 
 IS_WINDOWS = os.name == "nt"
-MAX_PATH = 4096  # PATH_MAX of Linux; no system we run on opens a longer one
-MAX_LINKS = 40  # links followed on one path before it counts as a loop, as in Linux
 UNTOUCHED = frozenset(
     {".git", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"}
     | {".venv", "node_modules", ".tox", ".nox"}
 )
 """Version control, what test tools write, what is installed: neither listed, read, searched, edited nor copied."""
 
-_DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_ODD_ON_WINDOWS = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*:.*|(?!\.\.?$).*[. ]", re.IGNORECASE)
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
 class PatternError(GraphAgentError, ValueError):
@@ -43,11 +42,18 @@ class WorkspaceError(GraphAgentError):
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a path led. `name` is posix, relative to the root and free of links; `status` is None where nothing is."""
+    """Where a path led. `name` is posix and relative to the root; `status` is None where nothing is."""
 
     name: str
     file: Path
     status: os.stat_result | None
+
+    @property
+    def kind(self) -> Literal["file", "folder", "link", "special", "nothing"]:
+        """What is there; "special" is a pipe, a socket or a device."""
+        if self.status is None:
+            return "nothing"
+        return _KINDS.get(stat.S_IFMT(self.status.st_mode), "special")  # type: ignore[return-value]  # of the table
 
 
 class Root:
@@ -60,38 +66,21 @@ class Root:
 
     def resolve(self, path: str) -> Place:
         """Follow `path` from the root. Raises ToolError: bad_path, outside_workspace or protected."""
-        parts = relative_parts(path)
-        for _ in range(MAX_LINKS):
-            place = self._follow(parts, path)
-            if isinstance(place, Place):
-                return place
-            parts = place
-        raise ToolError("bad_path", f"{quoted(path)} runs through a loop of links.")
-
-    def name_of(self, file: str) -> str | None:
-        """The posix name of an absolute path below the root ("" for the root), None when it lies outside."""
-        try:
-            return "/".join(Path(file).relative_to(self.folder).parts)
-        except ValueError:
-            return None
-
-    def _follow(self, parts: tuple[str, ...], path: str) -> Place | tuple[str, ...]:
-        """The place, or, where a link is met, the parts of the path behind it."""
-        here, status = self.folder, os.lstat(self.folder)
-        for index, part in enumerate(parts):
-            _check_untouched(part, path)
-            entry = here / part
-            found = _lstat(entry) if stat.S_ISDIR(status.st_mode) else None
-            if found is None:
-                return Place(name="/".join(parts), file=here.joinpath(*parts[index:]), status=None)
-            if is_link(found):
-                behind = self.name_of(os.path.realpath(entry))
-                if behind is None:
-                    raise _outside(path)
-                return (*(part for part in behind.split("/") if part), *parts[index + 1 :])
-            _check_spelling(here, part, path)
-            here, status = entry, found
-        return Place(name="/".join(parts), file=here, status=status)
+        real = Path(os.path.realpath(self.folder.joinpath(*relative_parts(path))))
+        if not real.is_relative_to(self.folder):
+            raise _outside(path)
+        parts, here, status = real.relative_to(self.folder).parts, self.folder, _status(self.folder)
+        for part in parts:
+            if part in UNTOUCHED:
+                raise ToolError("protected", f"{quoted(path)} lies in {part}, which no tool touches.")
+            status = status and _status(here / part)
+            if status:
+                _check_spelling(here, part, path)
+            here /= part
+        place = Place(name="/".join(parts), file=real, status=status)
+        if place.kind == "link":
+            raise ToolError("bad_path", f"{quoted(path)} runs through a loop of links.")
+        return place
 
 
 def relative_parts(path: str) -> tuple[str, ...]:
@@ -100,11 +89,14 @@ def relative_parts(path: str) -> tuple[str, ...]:
     The same text is refused on every system, so that a run does not depend on where it runs: a backslash and a drive
     letter are no part of a name here. `~` is an ordinary name.
     """
-    _check_text(path)
-    if path.startswith("/") or _DRIVE.match(path):
+    given = path.split("/")
+    odd = IS_WINDOWS and any(_ODD_ON_WINDOWS.fullmatch(part) for part in given)
+    if not path or len(path) > 4096 or "\0" in path or "\\" in path or not is_unicode(path) or odd:
+        raise ToolError("bad_path", f"{quoted(path)} is no path of a file here.", hint="Take one that list_files gave.")
+    if path.startswith("/") or re.match("[A-Za-z]:", path):
         raise _outside(path)
     parts: list[str] = []
-    for part in path.split("/"):
+    for part in given:
         if part == "..":
             if not parts:
                 raise _outside(path)
@@ -112,12 +104,6 @@ def relative_parts(path: str) -> tuple[str, ...]:
         elif part not in ("", "."):
             parts.append(part)
     return tuple(parts)
-
-
-def is_link(status: os.stat_result) -> bool:
-    """Whether an entry leads elsewhere: a symbolic link, or a junction of Windows."""
-    junction = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)
-    return stat.S_ISLNK(status.st_mode) or (junction is not None and getattr(status, "st_reparse_tag", 0) == junction)
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
@@ -128,20 +114,17 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
     the end means all that lies below. Everything else is literal, brackets too. Case counts; Unicode spellings of the
     same text are equal. The time is bounded by the product of the lengths, whatever the pattern.
     """
-    return matching(path, patterns) is not None
-
-
-def matching(path: str, patterns: Iterable[str]) -> str | None:
-    """The first of the patterns that matches, None if none does. `matches` has the rule."""
-    spelled = normalize("NFC", path)
-    return next((pattern for pattern in _several(patterns) if _compiled(pattern).fullmatch(spelled)), None)
+    parts = normalize("NFC", path).split("/")
+    return any(_fits(parts, _components(pattern)) for pattern in checked_patterns(patterns))
 
 
 def checked_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
     """The patterns, each known to be usable. Raises PatternError."""
-    checked = tuple(_several(patterns))
+    if isinstance(patterns, str):
+        raise PatternError(f"patterns are a collection: write ({patterns!r},) instead of {patterns!r}")
+    checked = tuple(patterns)
     for pattern in checked:
-        _compiled(pattern)
+        _components(pattern)
     return checked
 
 
@@ -150,82 +133,38 @@ def quoted(text: str, limit: int = 80) -> str:
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-def _several(patterns: Iterable[str]) -> Iterable[str]:
-    if isinstance(patterns, str):
-        raise PatternError(f"patterns are a collection: write ({patterns!r},) instead of {patterns!r}")
-    return patterns
-
-
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _components(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """A regular expression for each component of a glob pattern, None for `**`."""
     spelled = normalize("NFC", pattern).removeprefix("./")
-    if spelled.endswith("/"):
-        spelled += "**"
-    parts = spelled.split("/")
-    if "" in parts or ".." in parts or "." in parts or "\\" in spelled or "\0" in spelled:
+    parts = (spelled + "**" if spelled.endswith("/") else spelled).split("/")
+    if {"", ".", ".."}.intersection(parts) or "\\" in spelled or "\0" in spelled:
         raise PatternError(
             f"the pattern {quoted(pattern)} is not one: patterns are relative to the workspace, with / between names, "
             "such as 'src/**/*.py' or 'conftest.py'"
         )
-    if len(parts) == 1 and spelled != "**":
-        parts = ["**", *parts]
-    return re.compile(_path_regex(parts), re.DOTALL)
+    if len(parts) == 1:
+        parts.insert(0, "**")
+    if parts[-1] == "**":
+        parts.append("*")
+    return tuple(None if part == "**" else re.compile(translate(part.replace("[", "[[]"))) for part in parts)
 
 
-def _path_regex(parts: Sequence[str]) -> str:
-    """Runs of components between `**`. Each run but the last is atomic: its first place is as good as any other."""
-    runs: list[list[str]] = [[]]
-    for part in parts:
-        if part != "**":
-            runs[-1].append(_part_regex(part))
-        elif runs[-1] or len(runs) == 1:
-            runs.append([])
-    first, *rest = ("/".join(run) for run in runs)
-    if not rest:
-        return first
-    regex = f"{first}/" if first else ""
-    for run in rest[:-1]:
-        regex += f"(?>(?:[^/]+/)*?{run}/)"
-    return regex + (f"(?:[^/]+/)*{rest[-1]}" if rest[-1] else ".+")
-
-
-def _part_regex(part: str) -> str:
-    first, *rest = ("".join("[^/]" if char == "?" else re.escape(char) for char in run) for run in part.split("*"))
-    if not rest:
-        return first
-    return first + "".join(f"(?>[^/]*?{run})" for run in rest[:-1] if run) + f"[^/]*{rest[-1]}"
-
-
-def _check_text(path: str) -> None:
-    found = ""
-    if not path or len(path) > MAX_PATH:
-        found = "is empty" if not path else f"is longer than {MAX_PATH} characters"
-    elif "\0" in path or not is_unicode(path):
-        found = "holds a character that no file name may hold"
-    elif "\\" in path:
-        found = "holds a backslash; write / between the names"
-    elif IS_WINDOWS and any(_odd_on_windows(part) for part in path.split("/")):
-        found = "is a name with a meaning of its own on Windows"
-    if found:
-        raise ToolError("bad_path", f"The path {quoted(path)} {found}.", hint="Take a path that list_files gave.")
-
-
-def _odd_on_windows(part: str) -> bool:
-    ends_oddly = part not in ("", ".", "..") and part[-1] in ". "
-    return ends_oddly or ":" in part[2:] or _DEVICE.fullmatch(part.strip()) is not None
+def _fits(parts: list[str], components: tuple[re.Pattern[str] | None, ...]) -> bool:
+    ends = {0}  # how many parts the components so far may have used up
+    for component in components:
+        if component is None:
+            ends = set(range(min(ends), len(parts) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and component.match(parts[end])}
+        if not ends:
+            return False
+    return len(parts) in ends
 
 
 def _outside(path: str) -> ToolError:
-    return ToolError(
-        "outside_workspace",
-        f"The path {quoted(path)} leads out of the workspace.",
-        hint="Give a path relative to its root, one that list_files gave.",
-    )
-
-
-def _check_untouched(part: str, path: str) -> None:
-    if part in UNTOUCHED:
-        raise ToolError("protected", f"{quoted(path)} lies in {part}, which no tool touches.")
+    hint = "Give a path relative to its root, one that list_files gave."
+    return ToolError("outside_workspace", f"The path {quoted(path)} leads out of the workspace.", hint=hint)
 
 
 def _check_spelling(folder: Path, part: str, path: str) -> None:
@@ -244,10 +183,10 @@ def _folded(name: str) -> str:
     return normalize("NFC", name).casefold()
 
 
-def _lstat(file: Path) -> os.stat_result | None:
+def _status(file: Path) -> os.stat_result | None:
     try:
         return os.lstat(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise ToolError("bad_path", f"{quoted(file.name)} cannot be looked at: {error.strerror}.") from error

@@ -7,11 +7,11 @@ were not searched.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from graph_agent.protocols import ToolError
@@ -45,24 +45,9 @@ def search_files(
     places: Iterable[Place], wanted: str, *, regex: bool, limit: int, max_size: int, seconds: float
 ) -> Found:
     """Search the plain files at these places. Raises ToolError: bad_pattern, timeout."""
-    _check(wanted)
-    texts, skipped = _texts(places, max_size)
-    if regex:
-        found = _in_a_process(wanted, texts, limit + 1, seconds)
-    else:
-        found = linesearch.hits(texts, linesearch.plain(wanted), limit + 1)
-    hits = tuple(Hit(path=path, line=line, text=text) for path, line, text in found[:limit])
-    return Found(hits=hits, more=len(found) > limit, skipped=skipped)
-
-
-def _check(wanted: str) -> None:
-    if not wanted or len(wanted) > MAX_PATTERN or "\n" in wanted:
-        found = "is empty" if not wanted else "holds a line break" if "\n" in wanted else "is too long"
-        allowed = f"Search for a text of 1 to {MAX_PATTERN} characters on one line."
-        raise ToolError("bad_pattern", f"What to search for {found}.", hint=allowed)
-
-
-def _texts(places: Iterable[Place], max_size: int) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    if not 0 < len(wanted) <= MAX_PATTERN or "\n" in wanted:
+        hint = f"Search for a text of 1 to {MAX_PATTERN} characters on one line."
+        raise ToolError("bad_pattern", f"{quoted(wanted)} cannot be searched for.", hint=hint)
     texts, skipped, left = [], [], MAX_BYTES
     for place in places:
         try:
@@ -73,27 +58,28 @@ def _texts(places: Iterable[Place], max_size: int) -> tuple[list[tuple[str, str]
         left -= len(raw)
         if b"\0" not in raw:
             texts.append((place.name, raw.decode("utf-8-sig", "replace")))
-    return texts, tuple(skipped)
+    if regex:
+        found = _in_a_process(texts, wanted, limit + 1, seconds)
+    else:
+        found = linesearch.matching_lines(texts, re.escape(wanted), limit + 1)
+    hits = tuple(Hit(path=path, line=line, text=text) for path, line, text in found[:limit])
+    return Found(hits=hits, more=len(found) > limit, skipped=tuple(skipped))
 
 
-def _in_a_process(pattern: str, texts: Sequence[tuple[str, str]], limit: int, seconds: float) -> list[linesearch.Hit]:
-    asked = json.dumps({"pattern": pattern, "texts": texts, "limit": limit})
+def _in_a_process(
+    texts: Sequence[tuple[str, str]], pattern: str, limit: int, seconds: float
+) -> Sequence[tuple[str, int, str]]:
+    asked = json.dumps({"texts": texts, "pattern": pattern, "limit": limit}).encode("ascii")
+    argv = [sys.executable, "-I", linesearch.__file__]
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", str(Path(linesearch.__file__))],
-            input=asked.encode("ascii"),
-            capture_output=True,
-            timeout=seconds,
-        )
+        done = subprocess.run(argv, input=asked, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         hint = "Search for plain text, or for a pattern without repeats inside repeats."
         message = f"The pattern {quoted(pattern)} was given up after {seconds:g} s."
         raise ToolError("timeout", message, hint=hint) from None
-    answer: dict[str, Any] = {"error": "the search needs too much memory", "at": None}
-    if done.returncode == 0:
-        answer = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {"error": "the search broke off"}
     if "error" in answer:
-        where = "" if answer["at"] is None else f" at character {answer['at'] + 1}"
-        message = f"{quoted(pattern)} is no regular expression{where}: {answer['error']}."
+        message = f"{quoted(pattern)} is no usable regular expression: {answer['error']}."
         raise ToolError("bad_pattern", message, hint="Search without regex to find the text itself.")
-    return [(path, line, text) for path, line, text in answer["hits"]]
+    hits: Sequence[tuple[str, int, str]] = answer["hits"]
+    return hits

@@ -1,16 +1,16 @@
 r"""Find and replace in a text, exact to the byte: where an edit belongs, and what the text is afterwards.
 
-An edit says what stands there now and what shall stand there; it is placed only where `old` occurs exactly once, and
-several edits are placed on the same original and applied together or not at all. The rule: nothing outside the
-characters that differ changes, so CRLF, mixed line ends and a missing last newline stay as they were.
-
-Line ends: `old` with `\n` matches `\r\n` too (with `\r\n` in it, a literal match comes first), and the lines put in
-take the line end of their surroundings. An edit cannot change line ends alone.
+An edit is placed only where `old` occurs exactly once, and several edits are placed on the same original and applied
+together or not at all. The rule: a line that stays keeps the end it has, so CRLF, mixed line ends and a missing last
+newline survive. `\n` in `old` stands for `\r\n` too (with `\r\n` in it, a literal match comes first), and lines put in
+take the line end of their surroundings; an edit cannot change line ends alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from typing import NamedTuple
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.state import described
 from graph_agent.runtime.textual import is_unicode
-from graph_agent.tools.closest import closest_lines
-from graph_agent.tools.files import BOM
-from graph_agent.tools.lineends import PlainView, fitted, line_of
 from graph_agent.tools.paths import quoted
+
+MOST_COMPARED = 3000  # lines, of 200 characters: comparing costs about 50 µs a line, and an error has to come soon
+MOST_QUOTED = 6  # lines
 
 
 @dataclass(frozen=True)
@@ -43,33 +43,33 @@ class Change(NamedTuple):
 def edited(text: str, edits: Sequence[TextEdit], name: str) -> str:
     """The text after all edits; `name` is the file's, for messages.
 
-    Raises ToolError: bad_arguments (no edits), empty_old, no_change, no_match, ambiguous, overlap.
+    Raises ToolError: bad_arguments (no edits), overlap, and what `placed` raises.
     """
     if not edits:
         raise ToolError("bad_arguments", f"No edits were given for {quoted(name)}.", hint="Give at least one.")
-    view = PlainView(text)
-    placed = sorted((_placed(view, edit, name) for edit in edits), key=_order)
-    for before, after in pairwise(placed):
-        if _meet(before, after):
-            raise _overlap(text, before.change, after.change, name)
-    return spliced(text, (one.change for one in placed))
+    changes = sorted(placed(text, edit, name) for edit in edits)
+    for before, after in pairwise(changes):
+        if after.start < before.end:
+            lines = (line_of(text, before.start), line_of(text, after.start))
+            message = f"Two edits of {quoted(name)} are for the same text, on lines {lines[0]} and {lines[1]}."
+            raise ToolError("overlap", message, hint="Make one edit of them.", lines=lines)
+    return spliced(text, changes)
 
 
 def edited_bytes(raw: bytes, edits: Sequence[TextEdit], name: str) -> bytes:
     """The bytes of a file after all edits: a byte-order mark stays, and so do bytes that are no UTF-8.
 
-    Raises ToolError: binary, bad_arguments, and what `edited` raises.
+    Raises ToolError: binary, and what `edited` raises.
     """
-    mark = BOM if raw.startswith(BOM) else b""
+    mark = BOM_UTF8 if raw.startswith(BOM_UTF8) else b""
     text = raw[len(mark) :].decode("utf-8", "surrogateescape")
     if "\0" in text:
         raise ToolError("binary", f"{quoted(name)} is no text file.")
-    ascii_only = not is_unicode(text)
-    for given in (part for edit in edits for part in (edit.old, edit.new)):
-        if "\0" in given or not is_unicode(given):
-            raise ToolError("bad_arguments", f"An edit of {quoted(name)} holds characters that no text file holds.")
-        if ascii_only and not given.isascii():
-            raise ToolError("binary", f"{quoted(name)} is not in UTF-8, so only ASCII text can be changed in it.")
+    given = "".join(edit.old + edit.new for edit in edits)
+    if "\0" in given or not is_unicode(given):
+        raise ToolError("bad_arguments", f"An edit of {quoted(name)} holds characters that no text file holds.")
+    if not given.isascii() and not is_unicode(text):
+        raise ToolError("binary", f"{quoted(name)} is not in UTF-8, so only ASCII text can be changed in it.")
     return mark + edited(text, edits, name).encode("utf-8", "surrogateescape")
 
 
@@ -78,19 +78,40 @@ def undone(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
     return tuple(TextEdit(edit.new, edit.old) for edit in edits)
 
 
-def as_in_file(text: str, edit: TextEdit, name: str) -> TextEdit:
-    """The same edit with `old` and `new` as the file has and will have them, line ends included.
+def placed(text: str, edit: TextEdit, name: str) -> Change:
+    """The change of the text that an edit stands for, line ends as the text has and will have them.
 
     Raises ToolError: empty_old, no_change, no_match, ambiguous.
     """
-    placed = _placed(PlainView(text), edit, name)
-    first, last, change = placed.first, placed.last, placed.change
-    return TextEdit(text[first:last], spliced(text, [change], first, last))
+    old, new = with_line_ends(edit.old, "\n"), with_line_ends(edit.new, "\n")
+    if not old.strip():
+        hint = "Give in old the lines to be replaced, as they stand in the file."
+        raise ToolError("empty_old", f"An edit of {quoted(name)} has no text to find.", hint=hint)
+    found = places(text, edit.old)
+    if not found:
+        lines, hint = _closest_lines(with_line_ends(text, "\n"), old)
+        raise ToolError("no_match", f"{quoted(old)} does not occur in {quoted(name)}.", hint=hint, lines=lines)
+    lines = tuple(dict.fromkeys(line_of(text, start) for start, _ in found[:10]))
+    if len(found) > 1:
+        listed = ", ".join(map(str, lines)) + ", ..." * (len(found) > 10)
+        message = f"{quoted(old)} occurs {len(found)} times in {quoted(name)}, on lines {listed}."
+        hint = "Give more of the surrounding lines in old, so that it occurs once."
+        raise ToolError("ambiguous", message, hint=hint, lines=lines)
+    if old == new:
+        message = f"An edit of {quoted(name)} changes nothing: old and new are the same text."
+        raise ToolError("no_change", message, lines=lines)
+    ((start, end),) = found
+    line_end = _line_end_near(text, start, end) or ("\r\n" if "\r\n" in edit.new else "\n")
+    return Change(start, end, fitted(text[start:end], new, line_end))
 
 
-def has_one_place(view: PlainView, old: str) -> bool:
-    """Whether an edit with this `old` is not refused as absent or ambiguous."""
-    return len(_found(view, old)) == 1
+def places(text: str, old: str) -> list[tuple[int, int]]:
+    """Start and end of each place where `old` occurs; those that overlap count apart."""
+    if "\r\n" in old:
+        exact = _spans(text, re.escape(old))
+        if len(exact) == 1:
+            return exact
+    return _spans(text, "\r?\n".join(map(re.escape, with_line_ends(old, "\n").split("\n"))))
 
 
 def spliced(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
@@ -102,108 +123,87 @@ def spliced(text: str, changes: Iterable[Change], start: int = 0, end: int | Non
     return "".join([*pieces, text[at:end]])
 
 
-class _Placed(NamedTuple):
-    """A change of the characters that differ, and the place, `text[first:last]`, where `old` was found."""
-
-    change: Change
-    first: int
-    last: int
+def line_of(text: str, offset: int) -> int:
+    """The number of the line (from 1) on which `text[offset]` stands."""
+    return text.count("\n", 0, offset) + 1
 
 
-def _placed(view: PlainView, edit: TextEdit, name: str) -> _Placed:
-    old, new = (text.replace("\r\n", "\n") for text in (edit.old, edit.new))
-    if not old.strip():
-        raise ToolError(
-            "empty_old",
-            f"An edit of {quoted(name)} has no text to find.",
-            hint="Give in old the lines to be replaced, as they stand in the file.",
-        )
-    start = _only_place(view, edit.old, name)
-    if old == new:
-        said = f"An edit of {quoted(name)} changes nothing: old and new are the same text."
-        raise ToolError("no_change", said, lines=(line_of(view.text, start),))
-    change = _narrowed(view, start, old, new, edit.new)
-    return _Placed(change, view.offset(start), view.offset(start + len(old)))
+def line_end(text: str) -> str:
+    """The line end that is commoner in the text."""
+    crlf = text.count("\r\n")
+    return "\r\n" if crlf > text.count("\n") - crlf else "\n"
 
 
-def _only_place(view: PlainView, old: str, name: str) -> int:
-    found = _found(view, old)
-    if not found:
-        lines, hint = closest_lines(view.text, old.replace("\r\n", "\n"))
-        raise ToolError("no_match", f"{quoted(old)} does not occur in {quoted(name)}.", hint=hint, lines=lines)
-    if len(found) > 1:
-        lines = tuple(dict.fromkeys(line_of(view.text, at) for at in found))
-        raise ToolError(
-            "ambiguous",
-            f"{quoted(old)} occurs {len(found)} times in {quoted(name)}, on lines {_listed(lines)}.",
-            hint="Give more of the surrounding lines in old, so that it occurs once.",
-            lines=lines,
-        )
-    return found[0]
+def with_line_ends(text: str, end: str) -> str:
+    """The same lines, each ended by `end`."""
+    return text.replace("\r\n", "\n").replace("\n", end)
 
 
-def _found(view: PlainView, old: str) -> list[int]:
-    """Where `old` begins in what is seen of the text."""
-    if "\r\n" in old:
-        exact = _places(view.raw, old)
-        if len(exact) == 1 and view.splits_no_pair(exact[0], exact[0] + len(old)):
-            return [view.seen(exact[0])]
-    return _places(view.text, old.replace("\r\n", "\n"))
+def fitted(before: str, after: str, end: str) -> str:
+    """`after`, with the line ends of `before` for lines that stay or take the place of others; `end` for the rest."""
+    if before.count("\r\n") == (before.count("\n") if end == "\r\n" else 0):
+        return with_line_ends(after, end)
+    old, new = lines_of(before), lines_of(with_line_ends(after, "\n"))
+    bare = [with_line_ends(line, "\n") for line in old]
+    same = 0  # lines at the end: a comparison may find others that are alike
+    while same < min(len(bare), len(new)) and bare[-1 - same] == new[-1 - same]:
+        same += 1
+    kept, at = [], 0
+    for a, b, c, d in differences(bare[: len(bare) - same], new[: len(new) - same]):
+        ends = [end] * (d - c) + [_end_of(line, end) for line in old[a:b]]
+        kept += old[at:a] + [with_line_ends(line, its) for line, its in zip(new[c:d], ends[b - a :], strict=True)]
+        at = b
+    return "".join(kept + old[at:])
 
 
-def _places(text: str, old: str) -> list[int]:
-    """Where `old` begins; matches that overlap count apart."""
-    found: list[int] = []
-    at = text.find(old)
-    while at >= 0:
-        found.append(at)
-        at = text.find(old, at + 1)
+def lines_of(text: str) -> list[str]:
+    r"""The lines with their ends. Only `\n` ends a line here, alone or after a `\r`: a form feed does not."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Where two lists of lines differ: old[a:b] became new[c:d]."""
+    from difflib import SequenceMatcher  # few edits need it
+
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return ((a, b, c, d) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal")
+
+
+def _spans(text: str, pattern: str) -> list[tuple[int, int]]:
+    r"""Where the pattern matches without cutting a `\r\n` in two."""
+    regex, found, at = re.compile(pattern), [], 0
+    while match := regex.search(text, at):
+        if all(text[max(0, edge - 1) : edge + 1] != "\r\n" for edge in match.span()):
+            found.append(match.span())
+        at = match.start() + 1
     return found
 
 
-def _narrowed(view: PlainView, start: int, old: str, new: str, literal: str) -> Change:
-    """The change without what old and new share at both ends, so that those bytes are not written anew."""
-    head = _shared(old, new)
-    tail = _shared(old[head:][::-1], new[head:][::-1])
-    first, last = start + head, start + len(old) - tail
-    line_end = view.line_end(first, last) or ("\r\n" if "\r\n" in literal else "\n")
-    begin, end = view.offset(first), view.offset(last)
-    return Change(begin, end, fitted(view.raw[begin:end], new[head : len(new) - tail], line_end))
+def _end_of(line: str, otherwise: str) -> str:
+    return "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else otherwise
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # halving, as a slice is compared in C and a whole file may be one edit
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _line_end_near(text: str, start: int, end: int) -> str | None:
+    """The line end in or after a stretch of text, else the one before it, None when there is none."""
+    at = text.find("\n", start)
+    if at < 0:
+        at = text.rfind("\n", 0, end)
+    if at < 0:
+        return None
+    return "\r\n" if text[:at].endswith("\r") else "\n"
 
 
-def _order(placed: _Placed) -> tuple[int, int, int]:
-    return placed.change.start, placed.change.end, placed.first
+def _closest_lines(text: str, wanted: str) -> tuple[tuple[int, ...], str]:
+    """Line numbers, and advice that quotes those lines, the closest to what was not found. Nothing is written there."""
+    from difflib import get_close_matches  # only an error pays for it
 
-
-def _meet(before: _Placed, after: _Placed) -> bool:
-    """Whether two edits change the same text. At one point both may put something in, if their places meet there."""
-    if before.change[:2] == after.change[:2]:
-        return before.last > after.first
-    return after.change.start < before.change.end
-
-
-def _overlap(text: str, before: Change, after: Change, name: str) -> ToolError:
-    lines = tuple(line_of(text, change.start) for change in (before, after))
-    return ToolError(
-        "overlap",
-        f"Two edits of {quoted(name)} change the same text, on lines {_listed(lines)}.",
-        hint="Make one edit of them.",
-        lines=lines,
-    )
-
-
-def _listed(lines: Sequence[int]) -> str:
-    shown = ", ".join(str(line) for line in lines[:10])
-    return f"{shown}, ..." if len(lines) > 10 else shown
+    lines = [line[:200] for line in text.split("\n")[:MOST_COMPARED]]
+    sought = [line[:200] for line in wanted.strip("\n").split("\n")[:MOST_QUOTED]]
+    key = max(range(len(sought)), key=lambda index: len(sought[index].strip()))
+    bare = [line.strip() for line in lines]
+    close = get_close_matches(sought[key].strip(), bare, n=1)
+    if not close:
+        return (), "Read the file again and copy the lines to be replaced exactly."
+    first = max(0, bare.index(close[0]) - key) + 1
+    block = range(first, min(len(lines) + 1, first + len(sought)))
+    return tuple(block), "The closest lines are:\n" + "\n".join(f"{number}: {lines[number - 1]}" for number in block)

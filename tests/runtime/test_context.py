@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graph_agent import Context, ContextError, FakeTools, NodeError, Request, ToolDenied, run_graph
-from tests.runtime.counting import Count, Echo, Stage, counting, start
+from tests.runtime.counting import Count, Echo, counting, start
 
 
 def inside(look: Any, ctx: Context | None = None, **node: Any) -> Any:
@@ -122,4 +122,3 @@ def test_a_context_outside_of_a_run_can_be_used_to_call_a_node_by_hand():
 
 def test_a_view_is_a_context():
     assert inside(lambda ctx: isinstance(ctx, Context)) is True
-    assert Stage.WORK in counting().runs_on

@@ -125,6 +125,12 @@ def test_a_node_whose_calls_are_not_the_agents_spending_costs_no_turns():
     assert (told[0].turns, told[0].model_calls) == (0, 3)
 
 
+def test_a_node_that_is_not_metered_may_reserve_what_it_likes():
+    for options in ({"model": True}, {}):
+        graph = counting(lambda s, ctx: ctx.reserve(9), metered=False, on_limit=None, **options)
+        assert run_graph(graph, start(count=2, max_turns=1), Context(llm=Echo())).stage is Stage.DONE
+
+
 def test_a_tool_that_is_not_metered_costs_no_turn_and_one_that_is_costs_one():
     def look(path: str) -> str:
         """Cheap."""

@@ -11,7 +11,7 @@ import pytest
 
 from graph_agent.protocols import ToolError
 from graph_agent.tools import files
-from graph_agent.tools.applying import apply_files
+from graph_agent.tools.copying import apply_files
 from graph_agent.tools.paths import Place
 
 

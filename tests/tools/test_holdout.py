@@ -10,7 +10,7 @@ import pytest
 from graph_agent import ToolError
 from graph_agent.tools.holdout import HeldOutTests
 from graph_agent.tools.paths import Root
-from graph_agent.tools.tree import plain_files
+from graph_agent.tools.files import plain_files
 
 UNITTEST = (sys.executable, "-m", "unittest", "discover")
 CODE = "def total(prices):\n    return sum(prices)\n"

@@ -3,7 +3,6 @@ import re
 import stat
 import time
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -267,10 +266,3 @@ def test_pipes_are_seen_for_what_they_are(ws):
     os.mkfifo(ws / "pipe")
     place = Root(ws).resolve("pipe")
     assert place.status is not None and stat.S_ISFIFO(place.status.st_mode)
-
-
-def test_names_below_the_root_keep_their_dots(ws):
-    root = Root(ws)
-    assert root.name_of(str(root.folder / ".hidden" / "x")) == ".hidden/x"
-    assert root.name_of(str(root.folder)) == ""
-    assert root.name_of(str(Path(f"{root.folder}-victim") / "f")) is None

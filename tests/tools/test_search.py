@@ -123,10 +123,10 @@ def test_a_long_line_is_cut_around_the_hit(ws):
     assert "xHEREy" in hit.text and len(hit.text) <= SHOWN + 2
 
 
-@pytest.mark.parametrize(("start", "end"), [(0, 5), (995, 1000), (400, 990), (0, 1000)])
-def test_a_cut_line_begins_no_later_than_the_hit(start, end):
+@pytest.mark.parametrize("start", [0, 400, 995])
+def test_a_cut_line_begins_no_later_than_the_hit(start):
     line = "".join(chr(0x100 + number) for number in range(1000))
-    shown = around(line, start, end)
+    shown = around(line, start)
     assert line[start] in shown and len(shown.strip("…")) == SHOWN
 
 

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools.textedit import TextEdit, as_in_file, edited, edited_bytes, undone
+from graph_agent.tools.textedit import TextEdit, edited, edited_bytes, placed, undone
 
 
 def edit(text, *pairs):
@@ -92,10 +92,9 @@ def test_offsets_are_those_of_the_original():
     assert edit("a\nb\n", ("b", "B"), ("a", "A")) == "A\nB\n"
 
 
-def test_edits_may_share_context_but_not_what_they_change():
-    assert edit("a\nb\nc\n", ("a\nb", "A\nb"), ("b\nc", "b\nC")) == "A\nb\nC\n"
+def test_two_edits_of_the_same_text_are_refused_with_their_lines():
     error = refusal("a\nb\nc\n", ("a\nb", "a\nX"), ("b\nc", "Y\nc"))
-    assert (error.kind, error.lines) == ("overlap", (2, 2))
+    assert (error.kind, error.lines) == ("overlap", (1, 2))
     assert refusal("a\nb\n", ("a", "a1"), ("a\n", "a2\n")).kind == "overlap"
 
 
@@ -199,9 +198,10 @@ def test_an_edit_as_it_is_in_the_file_does_the_same(text, data):
     old = seen[start : data.draw(st.integers(start, len(seen)))]
     wanted = TextEdit(old, data.draw(st.text("ab\n", max_size=4)))
     try:
-        exact = as_in_file(text, wanted, "f")
+        change = placed(text, wanted, "f")
     except ToolError:
         return
+    exact = TextEdit(text[change.start : change.end], change.new)
     assert exact.old in text
     assert edited(text, [exact], "f") == edited(text, [wanted], "f") == text.replace(exact.old, exact.new, 1)
 

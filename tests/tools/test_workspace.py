@@ -42,7 +42,6 @@ def test_version_control_and_caches_are_not_listed(ws):
         (ws / folder).mkdir()
         (ws / folder / "x").write_text("x", encoding="utf-8")
     assert [info.path for info in Workspace(ws).list_files()] == ["b.txt", "src/a.py"]
-    assert Workspace(ws).unlisted() == ()
 
 
 def test_compiled_files_that_python_would_import_are_listed(ws):
@@ -51,7 +50,7 @@ def test_compiled_files_that_python_would_import_are_listed(ws):
 
 
 @POSIX
-def test_links_out_and_special_files_are_told_apart_from_files(ws):
+def test_links_out_and_special_files_are_not_listed(ws):
     (ws.parent / "secret").write_text("SECRET", encoding="utf-8")
     (ws / "out").symlink_to(ws.parent / "secret")
     (ws / "gone").symlink_to("nothing")
@@ -59,9 +58,7 @@ def test_links_out_and_special_files_are_told_apart_from_files(ws):
     (ws / "main.py").symlink_to("src/a.py")
     (ws / "loop").symlink_to("loop")
     os.mkfifo(ws / "pipe")
-    room = Workspace(ws)
-    assert [info.path for info in room.list_files()] == ["b.txt", "main.py", "src/a.py"]
-    assert room.unlisted() == ("gone", "lib", "loop", "out", "pipe")
+    assert [info.path for info in Workspace(ws).list_files()] == ["b.txt", "main.py", "src/a.py"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS and Windows have no such names")
@@ -103,8 +100,7 @@ def test_a_byte_order_mark_and_odd_bytes_do_not_get_in_the_way_of_reading(ws):
 
 def test_a_huge_line_is_cut_and_said(ws):
     with (ws / "b.txt").open("wb") as file:
-        for _ in range(50):
-            file.write("é".encode() * 50_000)
+        file.write("é".encode() * 1_000_000)
     read = Workspace(ws, limits=replace(Limits(), read_bytes=1001)).read_file("b.txt")
     assert read.truncated and read.text == "é" * 500
 

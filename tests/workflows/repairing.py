@@ -14,10 +14,9 @@ from graph_agent.llm.edits import Edit
 from graph_agent.runtime.events import Event
 from graph_agent.tools.command import CommandResult
 from graph_agent.tools.difftext import Version, file_diff
-from graph_agent.tools.files import FileInfo, sha256
+from graph_agent.tools.files import FileInfo, FileText, sha256
 from graph_agent.tools.linetrace import Trace
 from graph_agent.tools.search import Found
-from graph_agent.tools.textread import FileText
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.nodes.evidence import check_of
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy

@@ -64,7 +64,7 @@ class EvaluationPolicy:
     forbidden_words  a request with one of these goes to a person before any model sees it
     forbidden_marks  regular expressions that no added line may match, besides the guard's own marks
     max_files        how many files a patch may change
-    max_reads        how many files DIAGNOSE may read
+    max_reads        how many sources DIAGNOSE may read; with 2, a state's 12 turns are enough for its 2 retries
     look_timeout     seconds for one look of DIAGNOSE, a test run or a file; a late one cancels the rest
     formats          the shapes in which a model may propose edits: the first, and after an invalid answer the next
     rules            the project's own rules, for REVIEW
@@ -79,7 +79,7 @@ class EvaluationPolicy:
     forbidden_words: tuple[str, ...] = FORBIDDEN_WORDS
     forbidden_marks: tuple[str, ...] = FORBIDDEN_MARKS
     max_files: int = 3
-    max_reads: int = 3
+    max_reads: int = 2
     look_timeout: float = 120.0
     formats: tuple[EditFormat, ...] = ("replace",)
     rules: tuple[str, ...] = ()

@@ -104,6 +104,8 @@ def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str
         return f"no test runs: {command.text}: {result}"
     check = check_of(command, result)
     output = stable(result.value.output) if result.ok else ""
+    if check.reason == "timed out":
+        output = f"{output}\n{command.text} timed out\n".lstrip()
     look.observe(f"run_command {command.text}", shortened(output, MOST_OUTPUT), check=check)
     if fails(check):
         if look.failing is None:
