@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from graph_agent.runtime.codec import encode as encode
     from graph_agent.runtime.errors import (
         AnswerError as AnswerError,
+    )
+    from graph_agent.runtime.errors import (
         ArgumentError as ArgumentError,
     )
     from graph_agent.runtime.errors import (
@@ -152,7 +154,8 @@ _MODULES = {
     "runtime.check": "check_graph",
     "runtime.checkpoint": "load_checkpoint save_checkpoint",
     "runtime.codec": "decode encode",
-    "runtime.errors": "AnswerError ArgumentError CheckpointAbsent CheckpointCorrupt CheckpointError CodecError GraphError "
+    "runtime.errors": "AnswerError ArgumentError CheckpointAbsent CheckpointCorrupt CheckpointError CodecError "
+    "GraphError "
     "LimitReached NodeError PatchError RouteError RunError StateError StepLimitReached",
     "runtime.events": "Event trace_line",
     "runtime.fanout": "Outcome Token afan_out fan_out",

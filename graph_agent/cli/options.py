@@ -17,8 +17,7 @@ from graph_agent.runtime.errors import nearest
 from graph_agent.tools.command import parse_command
 from graph_agent.tools.copying import is_left_behind
 from graph_agent.tools.paths import PatternError, checked_patterns
-from graph_agent.tools.python import has_module, interpreter_of
-from graph_agent.tools.workbench import Bench
+from graph_agent.tools.workbench import Bench, has_module, interpreter_of
 from graph_agent.workflows.repair.policy import PROTECTED, SOURCES, Command, EvaluationPolicy, default_tests
 from graph_agent.workflows.repair.state import TaskState
 

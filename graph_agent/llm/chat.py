@@ -1,8 +1,7 @@
 """`ChatLLM`: any server that speaks OpenAI's chat completions (OpenAI, Ollama, llama.cpp, vLLM ...) as an `LLM`.
 
-It asks one question by one POST, reads one reply, and decides after a rejection or a fault whether another try makes
-sense; the `chat_*` modules beside it know how. The rule it keeps: every call ends within `total_timeout` with a
-`Reply` or a `ChatError` that says what to do, and no text that leaves it holds the key.
+It asks by one POST, reads one reply, and decides after a rejection or a fault whether another try makes sense. The
+rule: every call ends within `total_timeout` with a `Reply` or a `ChatError`, and no text that leaves it holds the key.
 """
 
 from __future__ import annotations
@@ -23,17 +22,15 @@ from graph_agent.protocols import Json, Reply, Request
 __all__ = ["ChatError", "ChatLLM", "ChatSettingError", "chat_url"]
 
 _FIRST_WAIT = 1.0  # seconds before the first retry when the server names none; doubled each time
-_INLINE = 120  # characters of JSON that still read well on the line of their name
 
 
 class ChatLLM:
-    """A model behind a chat completions URL. Safe to share between threads.
+    """A model behind a chat completions URL, in any spelling (see `chat_url`). Safe to share between threads.
 
-    `base_url` in any spelling (see `chat_url`). Timeouts are in seconds: to connect, to wait for the next byte (a
-    reply comes whole, so this covers the time in which the model writes it), and for a `complete` with all its
-    retries. `retries` counts further tries after a fault that may pass; a wait between them is at most `max_wait`.
-    `extra` goes into every request as it is and wins over what is set here; `on_note` gets a line about each wait
-    and about each field that the server turned out not to know.
+    Timeouts are in seconds: to connect, to wait for the next byte (that is, for the model to write the reply), and for
+    a `complete` with all its retries. `retries` counts further tries after a fault that may pass; a wait
+    between them is at most `max_wait`. `extra` goes into every request as it is and wins over what is set here;
+    `on_note` gets a line about each wait and about each field that the server turned out not to know.
     """
 
     def __init__(
@@ -50,17 +47,15 @@ class ChatLLM:
         extra: Mapping[str, Json] = MappingProxyType({}),
         on_note: Callable[[str], None] | None = None,
     ) -> None:
-        limits = {"connect_timeout": connect_timeout, "idle_timeout": idle_timeout, "total_timeout": total_timeout}
-        for name, value in limits.items():
-            if not 0 < value < float("inf"):
-                raise ChatSettingError(f"{name}={value!r}: give a finite number of seconds above 0")
-        if retries < 0 or max_wait < 0:
-            raise ChatSettingError(f"retries={retries!r}, max_wait={max_wait!r}: neither may be below 0")
+        timeouts = (connect_timeout, idle_timeout, total_timeout)
+        if not all(0 < seconds < float("inf") for seconds in timeouts) or retries < 0 or max_wait < 0:
+            given = f"{connect_timeout=}, {idle_timeout=}, {total_timeout=}, {retries=}, {max_wait=}"
+            raise ChatSettingError(f"{given}: timeouts are finite and above 0, the others not below 0")
         if ours := {"messages", "model", "stream"} & extra.keys():
             raise ChatSettingError(f"extra holds {', '.join(ours)}, which ChatLLM sets itself; leave it out")
         self._key = ApiKey(api_key)
         self._url, self._model = chat_url(base_url), model
-        self._connect, self._idle, self._total = connect_timeout, idle_timeout, total_timeout
+        self._timeouts = timeouts
         self._retries, self._max_wait = retries, max_wait
         self._extra, self._on_note = dict(extra), on_note
         self._dialect = Dialect()
@@ -68,7 +63,7 @@ class ChatLLM:
 
     def complete(self, request: Request, /) -> Reply:
         """Ask, and ask again where that can help. Raises `ChatError`."""
-        pace = Pace(connect=self._connect, idle=self._idle, total=self._total)
+        pace = Pace(*self._timeouts, started=time.monotonic())
         dialect, faults = self._dialect, 0
         while True:
             sent = fields(dialect, request).keys() - self._extra.keys()
@@ -82,9 +77,8 @@ class ChatLLM:
                 faults += 1
                 self._wait_or_raise(error, faults, pace)
                 if error.status == 500 and faults > 1 and "response_format" in sent and not dialect.proven:
-                    # Some servers die of a form of answer that they don't know, without a word about it.
+                    self._note("it may be response_format that the server fails at: trying without")
                     dialect = replace(dialect, format="prompt")
-                    self._note("the server fails with response_format: trying without")
             else:
                 self._dialect = replace(dialect, proven=dialect.proven or "response_format" in sent)
                 return reply
@@ -93,14 +87,10 @@ class ChatLLM:
         """Which model, where: for the header of a run. Holds no secret."""
         return {"llm": "chat", "url": shown_url(self._url), "model": self._model}
 
-    def __repr__(self) -> str:
-        return f"ChatLLM({shown_url(self._url)!r}, {self._model!r}, {self._key!r})"
-
     def _ask_once(self, request: Request, dialect: Dialect, pace: Pace) -> Reply:
         headers = {"Content-Type": "application/json", "User-Agent": "graph-agent", **self._key.headers()}
         try:
-            body, content_type = post(self._url, headers, self._body(request, dialect), pace)
-            reply = read_reply(body, content_type, self._note)
+            reply = read_reply(post(self._url, headers, self._body(request, dialect), pace), self._note)
         except ChatError as error:
             error.place(f"{self._model} at {shown_url(self._url)}", self._key.scrub)
             raise
@@ -110,19 +100,15 @@ class ChatLLM:
         try:
             body: dict[str, Any] = {"model": self._model, "messages": messages(request, dialect)}
             body |= {**fields(dialect, request), **self._extra}
-            # Half of a surrogate pair has no UTF-8; the model sees a question mark in its place.
+            # "replace", because half of a surrogate pair has no UTF-8
             return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
         except (TypeError, ValueError, RecursionError) as error:
             told = f"the request is not JSON: {error}; put plain JSON data into context, schema and extra"
             raise ChatError("bad_request", told) from error
 
     def _wait_or_raise(self, error: ChatError, faults: int, pace: Pace) -> None:
-        error.attempts = faults
-        if not error.retryable or faults > self._retries:
-            raise error
         seconds = min(_FIRST_WAIT * 2 ** (faults - 1) if error.wait is None else error.wait, self._max_wait)
-        if seconds >= pace.left():
-            self._note(f"no time is left to wait {seconds:.1f} s and ask again (total_timeout={self._total:g})")
+        if not error.retryable or faults > self._retries or seconds >= pace.left():
             raise error
         self._note(f"asking again in {seconds:.1f} s (try {faults + 1} of {self._retries + 1}): {error.message}")
         self._sleep(seconds)
@@ -136,10 +122,10 @@ def messages(request: Request, dialect: Dialect) -> list[dict[str, str]]:
     """The messages of a chat: instructions and the form of the answer for the system, the context for the user."""
     parts = [request.instructions.strip()]
     if request.schema is not None:
+        fenced = dialect.format == "prompt"
         parts += ["Answer with one JSON object that fits this JSON Schema:"]
-        parts += _fence(json.dumps(request.schema, indent=2, ensure_ascii=False), "json")
-        in_fence = dialect.format == "prompt"
-        parts += ["Put it into a ```json fence." if in_fence else "Write the object alone, with no text around it."]
+        parts += _fence(json.dumps(request.schema, indent=1, ensure_ascii=False), "json")
+        parts += ["Put it into a ```json fence." if fenced else "Write the object alone, with no text around it."]
     system, user = "\n".join(parts).strip(), render(request.context)
     if user and system:
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
@@ -147,28 +133,25 @@ def messages(request: Request, dialect: Dialect) -> list[dict[str, str]]:
 
 
 def render(context: Mapping[str, Any]) -> str:
-    """The context as Markdown that a weak model reads well: data as data, but code and long text as code and text.
+    """The context as Markdown; what is not JSON raises TypeError or ValueError.
 
-    Inside JSON a file is one line of escapes, which small models misread and copy with its backslashes; here every
-    such string stands in a fence of its own, longer than any in it, under a heading that is its place in the data.
-    Raises TypeError or ValueError for what is not JSON.
+    In JSON a file is one line of escapes, which weak models misread and copy; here every such string stands in a fence
+    of its own, longer than any in it, under a heading that is its place in the data.
     """
     return "\n".join(_lines(context, "#")).strip()
 
 
 def _lines(data: Any, marks: str) -> Iterator[str]:
     named = data if isinstance(data, Mapping) else {f"{n} of {len(data)}": item for n, item in enumerate(data, 1)}
-    inline = {name for name, value in named.items() if _is_inline(value)}
-    # Short ones first: after a heading, a list item would seem to belong to that heading's section.
-    for name in sorted(named, key=lambda name: name not in inline):
-        value, title = named[name], name if str(name).isprintable() else _json(name)
-        if name in inline:
-            yield f"- {title}: {_json(value)}"
+    inline = {name: _inline(value) for name, value in named.items()}
+    # These first: after a heading they would seem to belong to it.
+    yield from (f"- {name}: {text}" for name, text in inline.items() if text)
+    for name, value in named.items():
+        if inline[name]:
             continue
-        yield f"\n{marks} {title}"
+        yield f"\n{marks} {name}"
         if isinstance(value, str):
-            path = data.get("path", name) if isinstance(data, Mapping) else ""
-            yield from _fence(value, "python" if str(path).endswith(".py") else "")
+            yield from _fence(value, "python" if str(name).endswith(".py") else "")
         else:
             yield from _lines(value, f"{marks}#"[:6])
 
@@ -178,11 +161,7 @@ def _fence(text: str, language: str) -> Iterator[str]:
     yield from ("", f"{ticks}{language}", text.removesuffix("\n"), ticks)
 
 
-def _is_inline(value: Any) -> bool:
-    """Whether the value reads well on the line of its name: there is no text in it, or it is short and not escaped."""
-    text = _json(value)
-    return '"' not in text or (len(text) <= _INLINE and "\\" not in text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+def _inline(value: Any) -> str:
+    """The value as JSON when that reads well on a line: there is no text in it, or it is short and not escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text if '"' not in text or (len(text) <= 120 and "\\" not in text) else ""

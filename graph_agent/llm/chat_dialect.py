@@ -1,8 +1,7 @@
 """What a server is asked for beyond the messages, and one step down when it says that it does not know a field.
 
-"OpenAI-compatible" is a family of dialects: some servers force a reply into a JSON Schema, some only into JSON, some
-into nothing; newer models know `max_completion_tokens` and no `temperature`. The rule: one field changes per
-rejection, only when the rejection is about that field, and only ever to something simpler.
+Some servers force a reply into a JSON Schema, some only into JSON, some into nothing; newer models know
+`max_completion_tokens` and no `temperature`. The rule: one field changes per rejection, and only when it is about it.
 """
 
 from __future__ import annotations
@@ -10,35 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from graph_agent.llm.chat_reply import ChatError
 from graph_agent.protocols import Request
 
-# 500 because llama-cpp-python answers so to a field that it cannot validate, 200 for an error object in a success.
-_REJECTIONS = (200, 400, 422, 500, 501)
+_REJECTIONS = (400, 422, 500, 501)  # 500: llama-cpp-python answers so to a field that it cannot validate
 # "invalid_request_error" is the type of any rejection at all and says nothing.
 _NOT_KNOWN = re.compile(
-    r"un(supported|known|recogni[sz]ed|expected|available)|\bnot\b.{0,30}\b(support|permitted|allowed|available|impl)"
-    r"|cannot|can't|forbidden|deprecated|disabled|\bonly\b|(must|should) be|invalid(?!_request)|literal_error|failed to"
-    r"|conversion failed",
-    re.IGNORECASE | re.DOTALL,
+    r"(?is)un(supported|known|recogni[sz]ed|expected|available)|\bnot\b.{0,30}\b(support|permitted|allowed|available)"
+    r"|cannot|forbidden|deprecated|disabled|\bonly\b|(must|should) be|invalid(?!_request)|literal_error|failed"
 )
 # "between 0 and 2" or "at most 4096" is about the value, which is the caller's to mend.
-_OUT_OF_RANGE = re.compile(
-    r"between|(less|greater) than|at (most|least)|too (large|small|big)|positive|m(in|ax)imum", re.I
-)
-_FORMAT = re.compile(
-    r"response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]?output|guided|grammar|sampler", re.I
-)
+_OUT_OF_RANGE = re.compile(r"(?i)between|(less|greater) than|at (most|least)|too (large|small)|positive|m(in|ax)imum")
+_FORMAT = re.compile(r"(?i)response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]?output|grammar|sampler")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """How one server, with one model, wants to be asked. `proven`: a reply has come in this format."""
 
-    format: Literal["json_schema", "json_object", "prompt"] = "json_schema"
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    format: str = "json_schema"  # then json_object, then prompt
+    limit: str = "max_tokens"  # then max_completion_tokens
     temperature: bool = True
     proven: bool = False
 
@@ -51,10 +43,9 @@ def fields(dialect: Dialect, request: Request) -> dict[str, Any]:
     if request.max_tokens is not None:
         found[dialect.limit] = request.max_tokens
     if request.schema is not None and dialect.format != "prompt":
-        schema = dict(request.schema)
-        asked: dict[str, Any] = {"schema": schema}  # beside json_object, this is llama.cpp's dialect
+        asked: dict[str, Any] = {"schema": request.schema}  # beside json_object, this is llama.cpp's dialect
         if dialect.format == "json_schema":
-            asked = {"json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)}}
+            asked = {"json_schema": {"name": "reply", **asked}}
         found["response_format"] = {"type": dialect.format, **asked}
     return found
 
@@ -70,23 +61,9 @@ def simpler(dialect: Dialect, error: ChatError, sent: Collection[str]) -> tuple[
     objects, value = _NOT_KNOWN.search(said), _OUT_OF_RANGE.search(said)
     if "max_tokens" in sent and not value and ("max_completion_tokens" in said or (objects and "max_tokens" in about)):
         return replace(dialect, limit="max_completion_tokens"), "max_tokens is not known: max_completion_tokens now"
-    if "temperature" in sent and not value and objects and re.search("temperature|only the default", about, re.I):
+    if "temperature" in sent and not value and objects and re.search("(?i)temperature|only the default", about):
         return replace(dialect, temperature=False), "temperature cannot be set: it is left out from now on"
     if "response_format" in sent and objects and _FORMAT.search(about):
-        lower: Literal["json_object", "prompt"] = "json_object" if dialect.format == "json_schema" else "prompt"
+        lower = "json_object" if dialect.format == "json_schema" else "prompt"
         return replace(dialect, format=lower), f"response_format {dialect.format} is not taken here: {lower} now"
     return None
-
-
-def _is_strict(schema: Any) -> bool:
-    """Whether a server that knows `strict` takes it: it wants every object closed and all its fields required."""
-    if isinstance(schema, list):
-        return all(map(_is_strict, schema))
-    if not isinstance(schema, dict):
-        return True
-    if schema.get("type") == "object":
-        if schema.get("additionalProperties") is not False:
-            return False
-        if set(schema.get("required", ())) != set(schema.get("properties", ())):
-            return False
-    return all(map(_is_strict, schema.values()))

@@ -1,31 +1,28 @@
 """One POST over HTTP: where it goes, with which key, and by when it has ended.
 
 A socket's timeout starts anew at every read, so a server that drips holds a caller for ever; here a watchdog shuts the
-socket when the total time is over. The rules: no redirect is followed, nothing on this machine is reached through a
-proxy, and the key leaves only as a header.
+socket. The rules: no redirect is followed, this machine is reached without a proxy, the key leaves only as a header.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import ssl
-import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead, RemoteDisconnected
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead, RemoteDisconnected
 from ipaddress import ip_address
 from socket import SHUT_RDWR, gaierror, socket
-from typing import Any
-from urllib.error import URLError
-from urllib.parse import quote, urlsplit, urlunsplit
-from urllib.request import AbstractHTTPHandler, OpenerDirector, ProxyHandler, Request, UnknownHandler
+from ssl import SSLEOFError, SSLError
+from threading import Timer
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from graph_agent.llm.chat_reply import ChatError, ChatSettingError, failure
 
-MAX_BYTES = 32 * 1024 * 1024
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 
 
@@ -58,11 +55,6 @@ def chat_url(base_url: str) -> str:
     """The URL of the chat completions below `base_url`. Raises `ChatSettingError`, which is a `ValueError`.
 
     A URL without a path gets /v1; any other path is kept, and one that is complete is taken as it is.
-
-    >>> chat_url("http://localhost:11434")
-    'http://localhost:11434/v1/chat/completions'
-    >>> chat_url("https://example.org/api/v1/")
-    'https://example.org/api/v1/chat/completions'
     """
     try:
         parts = urlsplit(base_url)
@@ -70,9 +62,10 @@ def chat_url(base_url: str) -> str:
     except ValueError:
         usable = False
     if not usable or "@" in parts.netloc or not _VISIBLE_ASCII.fullmatch(base_url):
+        shown = "with an @" if "@" in base_url else repr(shown_url(base_url))
         raise ChatSettingError(
-            f"the base URL {shown_url(base_url)!r} is of no use: give one like http://localhost:11434/v1, with http:// "
-            "or https:// and a host, without spaces, #fragment or password (the key goes into api_key)"
+            f"the base URL {shown} is of no use: give one like http://localhost:11434/v1, with http:// or https://, "
+            "and without spaces, #fragment or password (the key goes into api_key)"
         )
     path = re.sub("/{2,}", "/", parts.path).rstrip("/")
     if not path.endswith("/chat/completions"):
@@ -81,96 +74,84 @@ def chat_url(base_url: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """The URL for a message or a header of a run: without user, password, query and fragment."""
-    return re.sub("(^|//)[^/]*@", r"\1", re.split("[?#]", url)[0])
+    """The URL for a message or a header of a run: without what a query may hold."""
+    return re.split("[?#]", url)[0]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pace:
     """The limits in seconds: to connect, to wait for the next byte, and for all calls that share this pace."""
 
     connect: float
     idle: float
     total: float
-    started: float = field(default_factory=time.monotonic)
+    started: float
 
     def left(self) -> float:
-        """What is left of the total, never quite nothing: a timeout of 0 has another meaning for a socket."""
-        return max(0.001, self.started + self.total - time.monotonic())
-
-    def late(self) -> ChatError | None:
-        """The error when the total is over."""
-        took = time.monotonic() - self.started
-        return ChatError("timeout", f"total_timeout: gave up after {took:.1f} s") if took >= self.total else None
+        return self.started + self.total - time.monotonic()
 
 
-def post(url: str, headers: Mapping[str, str], body: bytes, pace: Pace) -> tuple[bytes, str]:
-    """Send `body` to `url`: the body of the answer, and its content type. Raises `ChatError`."""
-    request, wires = Request(url, body, dict(headers), method="POST"), _Wires(pace)
-    host, via = request.host, ""
-    proxies = {} if _is_this_machine(urlsplit(url).hostname or "") else None  # None: those of the environment
-    opener = OpenerDirector()  # without the handlers that follow a redirect, or raise for a status
-    for handler in (ProxyHandler(proxies), wires, UnknownHandler()):
-        opener.add_handler(handler)
+def post(url: str, headers: Mapping[str, str], body: bytes, pace: Pace) -> bytes:
+    """Send `body` to `url`, and return the body of a success. Raises `ChatError`."""
+    target, via = urlsplit(url), ""
+    path = f"{target.path}?{target.query}" if target.query else target.path
     try:
-        with closing(opener.open(request, timeout=min(pace.connect, pace.left()))) as response:
-            data = response.read(MAX_BYTES + 1)
-        if response.length and len(data) <= MAX_BYTES:
-            raise IncompleteRead(data, response.length)
+        proxy = _proxy_for(target)
+        if proxy:
+            via = f" through the proxy {proxy.netloc.rpartition('@')[2]} (of the environment, see NO_PROXY)"
+            if target.scheme == "http":
+                path, headers = url, {**headers, **_proxy_headers(proxy)}
+        with closing(_connection(target, proxy, pace)) as connection:
+            connection.connect()
+            with _watched(connection.sock, pace):
+                connection.request("POST", path, body, {"Connection": "close", **headers})
+                with closing(connection.getresponse()) as response:
+                    data = response.read()
+        if pace.left() <= 0:  # a body without a length ends when the watchdog shuts the socket
+            raise TimeoutError
     except (OSError, HTTPException, ValueError) as error:
-        raise pace.late() or _fault(error, pace, _via(request, host)) from None
-    finally:
-        wires.watchdog.cancel()
-    if late := pace.late():
-        raise late
-    if len(data) > MAX_BYTES:
-        raise ChatError("bad_reply", f"the answer is larger than {MAX_BYTES >> 20} MB, so it was not read")
-    found = {name.lower(): value for name, value in response.headers.items()}
+        raise _fault(error, pace, via) from None
     if not 200 <= response.status < 300:
-        raise failure(response.status, found, data, _via(request, host))
-    return data, found.get("content-type", "")
+        raise failure(response.status, response.headers, data, via)
+    return data
 
 
-class _Wires(AbstractHTTPHandler):
-    """Makes connections that wait for a byte only as long as they may, and that are shut when the time is over."""
-
-    def __init__(self, pace: Pace) -> None:
-        super().__init__()
-        self._pace, self._sock = pace, socket()
-        self.watchdog = threading.Timer(pace.left(), self._shut)
-        self.watchdog.daemon = True
-        self.watchdog.start()
-
-    http_request = https_request = AbstractHTTPHandler.do_request_
-
-    def http_open(self, request: Request) -> HTTPResponse:
-        return self.do_open(_Plain, request, wires=self)
-
-    def https_open(self, request: Request) -> HTTPResponse:
-        return self.do_open(_Tls, request, wires=self)
-
-    def connected(self, sock: socket) -> None:
-        self._sock = sock
-        sock.settimeout(min(self._pace.idle, self._pace.left()))
-
-    def _shut(self) -> None:
-        with suppress(OSError):
-            # Not the method of a TLS socket, which would take the state away under the one who reads.
-            socket.shutdown(self._sock, SHUT_RDWR)
+def _connection(target: SplitResult, proxy: SplitResult | None, pace: Pace) -> HTTPConnection:
+    kind, port = (HTTPSConnection, 443) if target.scheme == "https" else (HTTPConnection, 80)
+    through, timeout = proxy or target, min(pace.connect, pace.left())
+    connection = kind(through.hostname or "", through.port or port, timeout=timeout)
+    if proxy and target.scheme == "https":
+        connection.set_tunnel(target.hostname or "", target.port, _proxy_headers(proxy))
+    return connection
 
 
-class _Plain(HTTPConnection):
-    def __init__(self, host: str, *, wires: _Wires, **options: Any) -> None:
-        super().__init__(host, **options)
-        self._wires = wires
+@contextmanager
+def _watched(sock: socket, pace: Pace) -> Iterator[None]:
+    sock.settimeout(min(pace.idle, pace.left()))
+    watchdog = Timer(pace.left(), _shut, (sock,))
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
 
-    def connect(self) -> None:
-        super().connect()
-        self._wires.connected(self.sock)
+
+def _shut(sock: socket) -> None:
+    with suppress(OSError):
+        socket.shutdown(sock, SHUT_RDWR)  # not the method of a TLS socket, which takes away what a reader uses
 
 
-class _Tls(_Plain, HTTPSConnection):
-    """The same in TLS."""
+def _proxy_for(target: SplitResult) -> SplitResult | None:
+    value = getproxies().get(target.scheme)
+    if not value or _is_this_machine(target.hostname or "") or proxy_bypass(target.netloc):
+        return None
+    return urlsplit(value if "://" in value else f"http://{value}")
+
+
+def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
+    user, at, _ = proxy.netloc.rpartition("@")
+    return {"Proxy-Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
 
 
 def _is_this_machine(host: str) -> bool:
@@ -181,19 +162,15 @@ def _is_this_machine(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _via(request: Request, host: str) -> str:
-    return "" if request.host == host else f" through the proxy {request.host} (set in the environment, see NO_PROXY)"
-
-
 def _fault(error: Exception, pace: Pace, via: str) -> ChatError:
-    cause = error.reason if isinstance(error, URLError) else error
-    if isinstance(cause, TimeoutError):
-        told = f"nothing came{via} within connect_timeout={pace.connect:g} s or idle_timeout={pace.idle:g} s"
-        took = time.monotonic() - pace.started
-        return ChatError("timeout", f"{told}; gave up after {took:.1f} s", retryable=True)
-    broken = isinstance(cause, (RemoteDisconnected, IncompleteRead, ssl.SSLEOFError))
-    lasting = isinstance(cause, (ssl.SSLError, gaierror, HTTPException, ValueError, str))
+    over = pace.left() <= 0
+    if over or isinstance(error, TimeoutError):
+        limit = "total_timeout" if over else f"connect_timeout={pace.connect:g} s or idle_timeout={pace.idle:g} s"
+        told = f"too slow for {limit}{via}: gave up after {time.monotonic() - pace.started:.1f} s"
+        return ChatError("timeout", told, retryable=not over)
+    broken = isinstance(error, (RemoteDisconnected, IncompleteRead, SSLEOFError))
+    lasting = isinstance(error, (SSLError, gaierror, HTTPException, ValueError))
     # The words of http.client may quote a page of what the server sent.
-    words = type(cause).__name__ if isinstance(cause, HTTPException) else cause
+    words = type(error).__name__ if isinstance(error, HTTPException) else error
     told = f"no whole answer{via}: {words}; is a server running there, with this scheme and port?"
     return ChatError("connection", told, retryable=broken or not lasting)

@@ -1,7 +1,6 @@
 """What is made of a server's answer: a `Reply`, or a `ChatError` that says what was there and what to do next.
 
-Servers leave out what they like and spell their errors in a dozen ways; all are read here and nowhere else. The rule:
-what a model did not say is never made up, and the words of an error decide before its status does.
+Servers leave out what they like and spell errors in a dozen ways. The rule: what was not said is never made up.
 """
 
 from __future__ import annotations
@@ -10,62 +9,46 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from email.message import Message
 from email.utils import parsedate_to_datetime
-from http.client import responses
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from graph_agent.protocols import Finish, LLMError, Reply
 
-Kind: TypeAlias = Literal[
-    "timeout",
-    "connection",
-    "unauthorized",
-    "not_found",
-    "rate_limited",
-    "redirect",
-    "context_too_long",
-    "http",  # any other status
-    "bad_reply",  # a success that is no chat completion
-    "empty",
-    "bad_request",  # no JSON, so not sent
-]
-_NEXT: Mapping[int, tuple[Kind, str]] = {
-    401: ("unauthorized", "; check api_key and what it may be used for"),
-    403: ("unauthorized", "; check api_key and what it may be used for"),
-    404: ("not_found", "; check the base URL, which usually ends in /v1, and the name of the model"),
+_NEXT = {
+    401: ("unauthorized", "; check the API key"),
+    403: ("unauthorized", "; check the API key"),
+    404: ("not_found", "; check the base URL (it usually ends in /v1) and the name of the model"),
     413: ("context_too_long", "; the prompt does not fit: send less, or use a model with a larger context"),
     429: ("rate_limited", "; ask less often, or raise retries and max_wait"),
 }
 _TOO_LONG = re.compile(
-    r"context[ _-]?(length|size|window)|exceed_context|maximum model length|too many tokens|input token count"
-    r"|(prompt|input|string)\b.{0,60}\b(exceeds?|too (long|large))|max_new_tokens.{0,20}must be <=|less than \d+ tokens",
-    re.IGNORECASE | re.DOTALL,
+    r"(?is)context[ _-]?(length|size|window)|exceed_context|maximum model length|too many tokens|input token count"
+    r"|(prompt|input|string)\b.{0,60}\b(exceed|too (long|large))"
 )
-# What a server repeats of the request (or of the model's words) says nothing about what it objects to.
-_ECHOES = ("input", "body", "messages", "request", "failed_generation")
-# An objection stands at the start; far behind it comes the prompt again, which speaks of JSON Schema in its own right.
-_ENOUGH = 1000
+_ENOUGH = 1000  # an objection stands at the start; behind it may come the prompt, with words of its own
 _FINISHES: Mapping[str, Finish] = {
-    **dict.fromkeys(("none", "", "stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
-    **dict.fromkeys(("content_filter", "refusal", "safety", "recitation", "prohibited_content"), "refused"),
+    **dict.fromkeys(("none", "", "stop", "eos_token", "tool_calls"), "stop"),
+    **dict.fromkeys(("length", "max_tokens"), "length"),
+    **dict.fromkeys(("content_filter", "refusal"), "refused"),
 }
 
 
 class ChatSettingError(LLMError, ValueError):
-    """A `ChatLLM` cannot be built so: its URL, key, a limit or an extra field is of no use. Holds no part of a key."""
+    """A `ChatLLM` cannot be built so: its URL, key, a limit or an extra field is of no use."""
 
 
 class ChatError(LLMError):
     """A call that gave no usable reply. `retryable` says whether asking again could help.
 
-    `status` is the HTTP status where there was one; `wait` the seconds for which the server asks; `said` the
-    server's own words and `param` the field it blames. `attempts` counts the calls made.
+    `kind`: timeout, connection, unauthorized, not_found, rate_limited, redirect, context_too_long, http (any other
+    status), bad_reply (a success that is no chat completion), empty, or bad_request (no JSON, so it was not sent).
+    `status` is that of HTTP, `wait` the seconds for which the server asks, `said` its words, `param` what it blames.
     """
 
     def __init__(
         self,
-        kind: Kind,
+        kind: str,
         message: str,
         *,
         status: int | None = None,
@@ -75,10 +58,8 @@ class ChatError(LLMError):
         param: str = "",
     ) -> None:
         super().__init__(kind, message)
-        self.kind, self.message = kind, message
-        self.status, self.retryable, self.wait = status, retryable, wait
-        self.said, self.param = said, param
-        self.attempts = 1
+        self.kind, self.message, self.status, self.retryable = kind, message, status, retryable
+        self.wait, self.said, self.param = wait, said, param
 
     def place(self, where: str, scrub: Callable[[str], str]) -> None:
         """Say which model was asked, and take the key out. Only then is anything cut: half a key is still a leak."""
@@ -87,41 +68,55 @@ class ChatError(LLMError):
         self.args = (self.kind, self.message)
 
     def __str__(self) -> str:
-        return self.message + (f" (asked {self.attempts} times)" if self.attempts > 1 else "")
+        return self.message
 
 
 def clip(text: str) -> str:
     """The text on one line, cut with a mark when it is long."""
-    line = " ".join(text.split())
+    line = " ".join(_sound(text).split())
     return line if len(line) <= 600 else f"{line[:600]}..."
 
 
-def failure(status: int, headers: Mapping[str, str], body: bytes, via: str = "") -> ChatError:
-    """The error for an answer that is no success. `headers` has names in lower case, `via` names a proxy."""
-    said, sentence, param = _words(body.decode("utf-8", "replace"))
+def failure(status: int, headers: Message, body: bytes, via: str = "") -> ChatError:
+    """The error for an answer that is no success. `via` names a proxy."""
+    said, param = _words(body.decode("utf-8", "replace"))
     kind, advice = _NEXT.get(status, ("http", ""))
     if 300 <= status < 400:
-        to = headers.get("location", "").partition("?")[0]
-        kind, advice = "redirect", f" to {to}: not followed, the key would go along; if you trust it, call it directly"
+        to = headers.get("Location", "").partition("?")[0]
+        kind, advice = (
+            "redirect",
+            f" to {to}; not followed, as the key would go along: call it directly if you trust it",
+        )
     elif status in (400, 422, 500) and _TOO_LONG.search(said[:_ENOUGH]):
         kind, advice = _NEXT[413]
     passes = status in (408, 425, 429) or (status >= 500 and status not in (501, 505))
     return ChatError(
         kind,
-        f"the server answered {status} {responses.get(status, '')}{via}{advice}"
-        + (sentence and f"; it says: {sentence}"),
+        f"the server answered {status}{via}{advice}; it says: {said or 'nothing'}",
         status=status,
-        retryable=passes and kind != "context_too_long" and "insufficient_quota" not in said,
-        wait=seconds_to_wait(headers),
+        retryable=passes and kind != "context_too_long",
+        wait=_seconds_to_wait(headers),
         said=said,
         param=param,
     )
 
 
-def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks for: whole, fractional, in milliseconds, or until a date; None when it says none."""
+def _words(text: str) -> tuple[str, str]:
+    """What an error says, with every character as itself, and the field it blames."""
+    try:
+        # What a server repeats of the request is no objection.
+        data = json.loads(text, object_hook=lambda found: {key: found[key] for key in found if key != "input"})
+        error = data.get("error", data) if isinstance(data, dict) else data
+        param = error.get("param") if isinstance(error, dict) else None
+        return json.dumps(error, ensure_ascii=False), str(param or "")
+    except (ValueError, RecursionError):
+        return " ".join(re.sub("<[^>]*>", " ", text).split()), ""
+
+
+def _seconds_to_wait(headers: Message) -> float | None:
+    """Whole, fractional, in milliseconds, or until a date; None when the server names none that makes sense."""
     value = ""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+    for name, unit in (("Retry-After-Ms", 1000), ("Retry-After", 1)):
         value = headers.get(name, "").strip()
         if re.fullmatch(r"\d{1,12}(\.\d+)?", value):
             return float(value) / unit
@@ -131,80 +126,45 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def read_reply(body: bytes, content_type: str, note: Callable[[str], None]) -> Reply:
-    """The reply in the body of a success. Raises `ChatError`: kind bad_reply or empty, or the error that it holds.
-
-    `note` is told what had to be guessed.
-    """
+def read_reply(body: bytes, note: Callable[[str], None]) -> Reply:
+    """The reply in the body of a success. Raises `ChatError`. `note` is told what had to be guessed."""
     try:
         data = json.loads(body)
+        found = json.dumps(data, ensure_ascii=False)
     except (ValueError, RecursionError):
-        found = body.decode("utf-8", "replace").strip() or "nothing"
-        raise _bad(f"the answer is not JSON; is the base URL right? {content_type} begins: {found}") from None
+        data, found = None, body.decode("utf-8", "replace")
     match data:
-        case {"choices": [{"message": {**message}, **choice}, *_]}:
-            return _reply(message, choice.get("finish_reason"), data.get("usage"), note)
-        case {"error": error} if error:
-            code = error.get("code") if isinstance(error, dict) else None
-            raise failure(code if isinstance(code, int) and 400 <= code <= 599 else 200, {}, body)
-    found = json.dumps(data, ensure_ascii=False)
-    raise _bad(f"the answer has no choices with a message; is this a chat completions URL? It begins: {found}")
+        case {"choices": [{"message": dict(message), **choice}, *_]}:
+            return _reply(message, str(choice.get("finish_reason")), data.get("usage"), note)
+    told = "the answer is no JSON that has choices with a message; is the base URL right? It is"
+    raise ChatError("bad_reply", f"{told}: {found or 'empty'}", status=200)
 
 
-def _reply(message: Mapping[str, Any], reason: Any, usage: Any, note: Callable[[str], None]) -> Reply:
-    word = str(reason).lower()
-    if word in ("error", "abort"):
-        raise ChatError("bad_reply", f"the model broke off (finish_reason {word})", status=200, retryable=True)
-    if word not in _FINISHES:
+def _reply(message: Mapping[str, Any], reason: str, usage: Any, note: Callable[[str], None]) -> Reply:
+    if reason in ("error", "abort"):
+        raise ChatError("bad_reply", f"the model broke off (finish_reason {reason})", status=200, retryable=True)
+    if reason.lower() not in _FINISHES:
         note(f"finish_reason {reason} is not known; taken as stop")
-    finish, text = _FINISHES.get(word, "stop"), _text(message.get("content"))
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal.strip():
+    finish, text = _FINISHES.get(reason.lower(), "stop"), _text(message.get("content"))
+    if refusal := _text(message.get("refusal")):
         finish, text = "refused", refusal
     if not text.strip() and finish == "stop":  # when it was cut off or refused, no text is the truth
-        if message.get("tool_calls"):
-            raise _bad("the model called a tool of its server, though none was offered; it must answer with text")
+        kind = "bad_reply" if message.get("tool_calls") else "empty"  # a call of a tool that nobody offered
         told = f"the reply has no text (finish_reason {reason}; the message has: {', '.join(message)})"
         hint = "a model that thinks first may need a larger max_tokens"
-        raise ChatError("empty", f"{told}; {hint}", status=200, retryable=True)
-    tokens = [usage.get(f"{which}_tokens") if isinstance(usage, dict) else 0 for which in ("prompt", "completion")]
-    spent = [count if type(count) is int and count > 0 else 0 for count in tokens]
-    # Half of a surrogate pair, which a cut token can leave, could be written to no file.
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return Reply(text=whole, finish=finish, tokens_in=spent[0], tokens_out=spent[1])
+        raise ChatError(kind, f"{told}; {hint}", status=200, retryable=kind == "empty")
+    counts = [usage.get(f"{which}_tokens") if isinstance(usage, dict) else 0 for which in ("prompt", "completion")]
+    spent = [count if type(count) is int and count > 0 else 0 for count in counts]
+    return Reply(text=_sound(text), finish=finish, tokens_in=spent[0], tokens_out=spent[1])
 
 
 def _text(content: Any) -> str:
     """The text of a message: a string, or the joined parts that are text and not thoughts."""
-    if isinstance(content, list):
-        return "".join(_text(part) for part in content)
-    if isinstance(content, dict):
-        return _text(content.get("text")) if content.get("type", "text") in ("text", "output_text") else ""
-    if content is None or isinstance(content, str):
-        return content or ""
-    raise _bad(f"the content of the message is of type {type(content).__name__}, not text")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) and "text" in str(part.get("type")) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
-def _bad(message: str) -> ChatError:
-    return ChatError("bad_reply", message, status=200)
-
-
-def _words(text: str) -> tuple[str, str, str]:
-    """All that an error says, its sentence for people, and the field it blames."""
-    try:
-        data = json.loads(text)
-        error = data.get("error", data) if isinstance(data, dict) else data
-        flat = _flat(error)
-    except (ValueError, RecursionError):
-        page = " ".join(re.sub("<[^>]*>", " ", text).split())
-        return page, page, ""
-    told = error if isinstance(error, dict) else {}
-    return flat, str(told.get("message") or flat), str(told.get("param") or "")
-
-
-def _flat(data: Any) -> str:
-    if isinstance(data, dict):
-        data = [value for key, value in data.items() if key not in _ECHOES]
-    if isinstance(data, list):
-        return "; ".join(filter(None, map(_flat, data)))
-    return "" if data is None else str(data)
+def _sound(text: str) -> str:
+    """The text without half of a surrogate pair, which a cut token can leave and no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

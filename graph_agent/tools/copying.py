@@ -85,7 +85,7 @@ def _copy(root: Root, place: Place, into: Path) -> str:
     """Copy one entry; why not, or ""."""
     to = into / place.file.relative_to(root.folder)
     if place.kind == "special":
-        return "is no plain file but a pipe, a socket or a device"
+        return "is a pipe, a socket or a device"
     if place.kind == "link":
         return _link(root, place, to, into)
     if place.kind == "folder" and _is_environment(place.file):

@@ -36,18 +36,15 @@ def file_diff(name: str, old: Version | None, new: Version | None) -> str:
         lines = _lines(old), _lines(new)
     except ValueError:
         return f"{head}Binary files {before} and {after} differ\n"
-    return head + "".join(map(_ended, unified_diff(*lines, _marked(before), _marked(after))))
+    # A tab ends a name with spaces, or a reader would take the rest for a date.
+    before, after = (f"{name}\t" if " " in name else name for name in (before, after))
+    return head + "".join(map(_ended, unified_diff(*lines, before, after)))
 
 
 def quoted_name(name: str) -> str:
     """A name as git writes it: in quotes with octal escapes when it holds a quote, backslash or control character."""
     escaped = "".join(f"\\{ord(char):03o}" if char in '"\\\x7f' or char < " " else char for char in name)
     return name if escaped == name else f'"{escaped}"'
-
-
-def _marked(name: str) -> str:
-    """A tab ends a name with spaces, or a reader would take the rest for a date."""
-    return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
 def _lines(side: Version | None) -> list[str]:

@@ -6,10 +6,11 @@ both errors.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +25,7 @@ from graph_agent.protocols import (
     ToolResult,
 )
 from graph_agent.runtime.errors import nearest
-from graph_agent.tools.toolbox import failed, succeeded
+from graph_agent.tools.toolbox import result_of
 
 
 class FakeToolsError(GraphAgentError, AssertionError):
@@ -41,50 +42,45 @@ class FakeTools:
     """
 
     def __init__(self, script: Mapping[str, Any], effects: Mapping[str, Effect] | None = None) -> None:
-        for name in effects or {}:
+        self._script, self._effects = script, effects or {}
+        for name in self._effects:
             if name not in script:
                 raise FakeToolsError(f"effects names {name!r}, which the script has not{nearest(name, script)}")
-        self._shared = _Script({name: _Line(name, answer) for name, answer in script.items()}, dict(effects or {}))
-        self._names: Collection[str] | None = None
-
-    @property
-    def calls(self) -> list[ToolCall]:
+        self._left = {name: list(answers) for name, answers in script.items() if isinstance(answers, list)}
+        self._held, self._narrowed = tuple(script), False
+        self._unexpected: list[str] = []
+        self.calls: list[ToolCall] = []
         """All calls so far, those of narrowed views and unexpected ones included."""
-        return self._shared.calls
 
     def specs(self) -> tuple[Tool, ...]:
-        lines = self._shared.lines
-        held = [name for name in lines if self._names is None or name in self._names]
-        return tuple(_FakeTool(self._shared, name, self._shared.effect(name)) for name in held)
+        return tuple(_FakeTool(name, self._effect(name), partial(self._answer, name)) for name in self._held)
 
     def only(self, names: Collection[str], /) -> FakeTools:
         """The same script and the same record, fewer of the names."""
-        held = [tool.name for tool in self.specs()]
         for name in names:
-            if name not in held:
-                raise ContextError(f"the script has no tool {name!r}{nearest(name, held)}; it has {_listed(held)}")
-        view = FakeTools({})
-        view._shared, view._names = self._shared, tuple(names)
+            if name not in self._held:
+                raise ContextError(f"the script has no tool {name!r}{nearest(name, self._held)}; it has {self._listed}")
+        view = copy(self)
+        view._held, view._narrowed = tuple(name for name in self._held if name in names), True
         return view
 
     def call(self, name: str, /, **arguments: Any) -> Any:
         """A ToolResult; an awaitable of one where the script has a coroutine function."""
-        if self._names is not None and name not in self._names:
-            raise ToolDenied(f"{name!r} is not held here{nearest(name, self._names)}; there are {_listed(self._names)}")
-        effect = self._shared.effect(name)
+        if self._narrowed and name not in self._held:
+            raise ToolDenied(f"{name!r} is not held here{nearest(name, self._held)}; there are {self._listed}")
         try:
-            value = self._shared.answer(name, arguments)
-            return _later(name, effect, value) if isawaitable(value) else _result(name, effect, value)
+            value = self._answer(name, **arguments)
         except ToolError as error:
-            return failed(name, effect, error)
+            value = error
+        return self._later(name, value) if isawaitable(value) else self._result(name, value)
 
     def assert_consumed(self) -> None:
         """Raise FakeToolsError when answers are left over, or when an unexpected call was made and swallowed."""
-        if self._shared.unexpected:
-            raise FakeToolsError(self._shared.unexpected[0])
-        for line in self._shared.lines.values():
-            if line.left:
-                raise FakeToolsError(f"{len(line.left)} scripted answers of {line.name} were never asked for")
+        if self._unexpected:
+            raise FakeToolsError(self._unexpected[0])
+        for name, left in self._left.items():
+            if left:
+                raise FakeToolsError(f"{len(left)} scripted answers of {name} were never asked for")
 
     def __enter__(self) -> FakeTools:
         return self
@@ -93,86 +89,53 @@ class FakeTools:
         if kind is None:  # an error on its way out says more than the leftovers that it caused
             self.assert_consumed()
 
+    @property
+    def _listed(self) -> str:
+        return ", ".join(self._held) or "none"
 
-class _Line:
-    """What one tool answers, and what of it is left."""
+    def _effect(self, name: str) -> Effect:
+        return self._effects.get(name, "read")
 
-    def __init__(self, name: str, answer: Any) -> None:
-        self.name, self.answer = name, answer
-        self.left: list[Any] = list(answer) if isinstance(answer, list) else []
-
-
-@dataclass
-class _Script:
-    """What the views of one FakeTools share."""
-
-    lines: dict[str, _Line]
-    effects: dict[str, Effect]
-    calls: list[ToolCall] = field(default_factory=list)
-    unexpected: list[str] = field(default_factory=list)
-    lock: Lock = field(default_factory=Lock)
-
-    def effect(self, name: str) -> Effect:
-        return self.effects.get(name, "read")
-
-    def answer(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        with self.lock:
-            self.calls.append(ToolCall(tool=name, arguments=arguments))
-            line = self.lines.get(name)
-            if line is None:
-                raise self._surprise(f"the script has no tool {name!r}{nearest(name, self.lines)}", arguments)
-            if not isinstance(line.answer, list):
-                answer = line.answer
-            elif line.left:
-                answer = line.left.pop(0)
-            else:
-                said = f"call {len(self.calls)} was not expected: the {len(line.answer)} answers of {name} are used up"
-                raise self._surprise(said, arguments)
-        return answer(**arguments) if callable(answer) else answer
+    def _answer(self, name: str, /, **arguments: Any) -> Any:
+        self.calls.append(ToolCall(tool=name, arguments=arguments))
+        if name not in self._script:
+            raise self._surprise(f"the script has no tool {name!r}{nearest(name, self._script)}", arguments)
+        answer = self._script[name]
+        if isinstance(answer, list):
+            try:
+                answer = self._left[name].pop(0)
+            except IndexError:
+                said = f"call {len(self.calls)} was not expected: the {len(answer)} answers of {name} are used up"
+                raise self._surprise(said, arguments) from None
+        value = answer(**arguments) if callable(answer) else answer
+        if isinstance(value, Exception):
+            raise value
+        return value
 
     def _surprise(self, message: str, arguments: Mapping[str, Any]) -> FakeToolsError:
-        self.unexpected.append(f"{message}. Its arguments: {str(dict(arguments))[:300]}")
-        return FakeToolsError(self.unexpected[-1])
+        self._unexpected.append(f"{message}. Its arguments: {str(arguments)[:300]}")
+        return FakeToolsError(self._unexpected[-1])
+
+    def _result(self, name: str, value: Any) -> ToolResult:
+        return value if isinstance(value, ToolResult) else result_of(name, self._effect(name), value)
+
+    async def _later(self, name: str, coming: Awaitable[Any]) -> ToolResult:
+        try:
+            return self._result(name, await coming)
+        except ToolError as error:
+            return self._result(name, error)
 
 
 @dataclass(frozen=True)
 class _FakeTool:
     """A scripted tool as `specs` shows it: it takes any arguments."""
 
-    shared: _Script
     name: str
     effect: Effect
+    answer: Callable[..., Any]
     metered: bool = True
-
-    @property
-    def description(self) -> str:
-        return "answers from a script"
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        return {"type": "object"}
+    description: str = "answers from a script"
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
 
     def __call__(self, /, **arguments: Any) -> Any:
-        value = self.shared.answer(self.name, arguments)
-        if isinstance(value, Exception):
-            raise value
-        return value
-
-
-def _result(name: str, effect: Effect, value: Any) -> ToolResult:
-    if isinstance(value, ToolResult):
-        return value
-    if isinstance(value, Exception):
-        raise value
-    return succeeded(name, effect, value)
-
-
-async def _later(name: str, effect: Effect, coming: Awaitable[Any]) -> ToolResult:
-    try:
-        return _result(name, effect, await coming)
-    except ToolError as error:
-        return failed(name, effect, error)
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(names) or "none"
+        return self.answer(**arguments)

@@ -1,8 +1,7 @@
 """Reading, listing and replacing files: never anything that is no plain file, never half a file.
 
-A pipe or a device would block or act when it is opened, so the kind of an entry is looked at first and again on what
-was opened. The rule: a write goes to a new file beside the old one, which takes its place in one step, and a walk ends
-in an error, never in part of an answer.
+A pipe or a device would block or act when it is opened, so its kind is looked at first, and again on what was opened.
+The rule: a write replaces a file in one step, and a walk ends in an error, never in part of an answer.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import os
 import stat
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from graph_agent.protocols import ToolError
 from graph_agent.runtime.replacing import replace_file
 from graph_agent.tools.paths import UNTOUCHED, Place, Root, quoted
 
-_FLAGS = [getattr(os, name, 0) for name in ("O_RDONLY", "O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")]
+_FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +53,7 @@ def sha256(raw: bytes) -> str:
 def opened(place: Place) -> Iterator[io.BufferedReader]:
     """The plain file at a place, for reading bytes. Raises ToolError: not_found, not_a_file, io_error."""
     check_plain(place)
-    with said(place.name, "read"), os.fdopen(os.open(place.file, sum(_FLAGS)), "rb") as file:
+    with said(place.name, "read"), os.fdopen(os.open(place.file, os.O_RDONLY | _FLAGS), "rb") as file:
         check_plain(Place(name=place.name, file=place.file, status=os.fstat(file.fileno())))
         yield file
 
@@ -64,10 +63,8 @@ def check_plain(place: Place) -> None:
     if place.kind == "nothing":
         raise ToolError("not_found", f"There is no file {quoted(place.name)} in the workspace.")
     if place.kind != "file":
-        why = "is a folder" if place.kind == "folder" else "is no plain file but a pipe, a socket or a device"
-        raise ToolError(
-            "not_a_file", f"{quoted(place.name or '.')} {why}.", hint="list_files names the files there are."
-        )
+        message = f"{quoted(place.name or '.')} is no plain file ({place.kind})."
+        raise ToolError("not_a_file", message, hint="list_files names the files there are.")
 
 
 def read_bytes(place: Place, limit: int) -> bytes:
@@ -86,10 +83,7 @@ def info(name: str, place: Place) -> FileInfo:
 
 
 def read_text(place: Place, raw: bytes, start: int, lines: int | None, limit: int) -> FileText:
-    """`lines` lines of the file's bytes from line `start` (from 1), or all to the end; at most `limit` bytes of them.
-
-    Raises ToolError: bad_arguments, binary.
-    """
+    """`lines` lines from line `start` on, or all, at most `limit` bytes. Raises ToolError: bad_arguments, binary."""
     if b"\0" in raw:
         raise ToolError("binary", f"{quoted(place.name)} is no text file.")
     found = io.BytesIO(raw.removeprefix(BOM_UTF8)).readlines()
@@ -124,8 +118,7 @@ def said(name: str, done: str) -> Iterator[None]:
 def walk(folder: Path, *, limit: int, enter: Callable[[Place], bool] = lambda _: True) -> Iterator[Place]:
     """All entries below a folder but `UNTOUCHED`; links are not followed, nor a folder that `enter` says no to.
 
-    A byte of a name that is no UTF-8 shows as a backslash escape. Raises ToolError: too_large when there are more than
-    `limit`, io_error.
+    A byte of a name that is no UTF-8 shows as an escape. Raises ToolError: too_large for more than `limit`, io_error.
     """
     waiting, seen = [(folder, "")], 0
     while waiting:
@@ -140,28 +133,24 @@ def walk(folder: Path, *, limit: int, enter: Callable[[Place], bool] = lambda _:
 
 def plain_files(root: Root, *, limit: int) -> list[tuple[str, Place]]:
     """The plain files, sorted by path. A link to a plain file inside counts as one, under its own path."""
-    found = ((place.name, _behind(root, place)) for place in walk(root.folder, limit=limit))
+    found = ((place.name, behind(root, place)) for place in walk(root.folder, limit=limit))
     return sorted(((path, place) for path, place in found if place.kind == "file"), key=lambda pair: pair[0])
 
 
-def _behind(root: Root, place: Place) -> Place:
+def behind(root: Root, place: Place) -> Place:
+    """What a link leads to; the place itself when it is no link, or one that leads out or nowhere."""
     if place.kind == "link":
         try:
             return root.resolve(place.name)
-        except ToolError:  # it leads out, or nowhere
+        except ToolError:
             return place
     return place
 
 
-def _entries(folder: Path, prefix: str) -> list[Place]:
-    with said(prefix or ".", "listed"), os.scandir(folder) as entries:
-        found = [
-            Place(
-                name=prefix + os.fsencode(entry.name).decode("utf-8", "backslashreplace"),
-                file=Path(entry.path),
-                status=entry.stat(follow_symlinks=False),
-            )
-            for entry in entries
-            if entry.name not in UNTOUCHED
-        ]
-    return sorted(found, key=lambda place: place.name)
+def _entries(folder: Path, prefix: str) -> Iterator[Place]:
+    with said(prefix or ".", "listed"):
+        names = sorted(entry.name for entry in folder.iterdir() if entry.name not in UNTOUCHED)
+        for name in names:
+            with suppress(FileNotFoundError):  # gone since it was listed
+                status, shown = os.lstat(folder / name), os.fsencode(name).decode("utf-8", "backslashreplace")
+                yield Place(name=prefix + shown, file=folder / name, status=status)

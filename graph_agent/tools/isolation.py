@@ -1,8 +1,8 @@
-"""Run a command where it can write only to its workspace and reach no network: by bubblewrap, if the machine has it.
+"""What a command finds around it: the program's file, a short list of variables, and the walls it runs within.
 
-The file system is shown read-only, without the user's home and the shared temporary folders; only what the interpreter
-needs of them is bound back. The one rule: what was asked for is in force, or the answer says why it isn't. Without
-bubblewrap a command is merely confined (its own folder, process group and environment), and confinement is no sandbox.
+With bubblewrap the file system is read-only but for the workspace, the user's home and the shared temporary folders are
+out of sight, and there is no network. The one rule: what was asked for is in force, or the answer says why it isn't.
+Without bubblewrap a command is merely confined (own folder, process group, variables), and confinement is no sandbox.
 """
 
 from __future__ import annotations
@@ -19,36 +19,86 @@ from typing import Literal, TypeAlias
 
 Isolation: TypeAlias = Literal["auto", "bubblewrap", "none"]
 
-_SHARED = ("/tmp", "/var/tmp", "/run")  # other programs' files, and the sockets through which they take orders
-_PROBE_TIMEOUT = 10.0
+MEMORY = 2 * 1024**3  # bytes a process may claim (Linux only): a wrong loop that allocates must not take the machine
+
 _SEALED = (
     *("--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session"),
     *("--cap-drop", "ALL"),  # or root inside could simply remount the file system writable
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
 )
+_SHARED = ("/tmp", "/var/tmp", "/run")  # other programs' files, and the sockets through which they take orders
+_VARIABLES = {
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHONDONTWRITEBYTECODE": "1",  # or a run would leave files in the workspace
+    "PYTHONUNBUFFERED": "1",  # what was printed before a timeout is then not lost
+    # Programs that would wait for a person:
+    "PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "EDITOR": "true",
+}
+
+
+def environment(root: Path, private: Path) -> dict[str, str]:
+    """All variables of a command. Of the user's own there are PATH and what Windows can't do without, and no keys.
+
+    `private` stands in place of the home and the temporary folder. Where a project keeps its packages in `src`, they
+    can be imported: it may be installed from where its author works, and the tests of a copy are to import the copy.
+    """
+    found = _VARIABLES | {name: os.environ[name] for name in ("SYSTEMROOT", "PATHEXT") if name in os.environ}
+    found |= dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), str(private))
+    found |= {"PATH": search_path(root), "PYTHONUSERBASE": site.getuserbase()}  # the latter is found by HOME otherwise
+    if (root / "src").is_dir() and not (root / "src" / "__init__.py").exists():
+        found["PYTHONPATH"] = str(root / "src")
+    return found
+
+
+def search_path(root: Path) -> str:
+    """PATH without its relative entries and without those inside `root`, where a lookup would find a planted file."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if Path(entry).is_absolute() and not _inside(Path(entry), root))
+
+
+def find_program(name: str, root: Path) -> Path | None:
+    """The file to start for the first word of a command, or None.
+
+    A name with a separator is a path from `root`, on purpose; a bare name is looked for on PATH, outside of `root`.
+    """
+    if os.sep in name:
+        file = root / name
+        return file if file.is_file() and os.access(file, os.X_OK) else None
+    found = shutil.which(name, path=search_path(root))
+    return Path(found) if found and not _inside(Path(found).absolute(), root) else None
+
+
+def limited(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """`argv` started so that no process of it may claim more than MEMORY; unchanged where that can't be had.
+
+    The limit is on writable memory: some runtimes reserve address space by the terabyte. A fixed two-word script sets
+    it and becomes the program, as code between fork and exec is not safe in a program with threads.
+    """
+    if not sys.platform.startswith("linux"):
+        return argv
+    return ("/bin/sh", "-c", 'ulimit -d "$0" 2>/dev/null; exec "$@"', str(MEMORY // 1024), *argv)
 
 
 @cache
 def bubblewrap() -> tuple[str, str]:
     """The path of a bubblewrap that works here and "", or "" and the reason. Tried once a process."""
-    if not sys.platform.startswith("linux"):
-        return "", "bubblewrap exists for Linux only"
     path = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin:" + os.environ.get("PATH", ""))
     if path is None:
         return "", "bwrap is not installed"
+    probe = [path, *_SEALED, "--tmpfs", "/tmp", "/bin/sh", "-c", ":"]
     try:
-        tried = subprocess.run(
-            [path, *_SEALED, "--tmpfs", "/tmp", "/bin/sh", "-c", ":"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PROBE_TIMEOUT,
-            check=False,
-        )
+        subprocess.run(probe, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True)
+    except subprocess.CalledProcessError as error:
+        return "", f"bwrap can't set up its namespaces here: {error.stderr.decode('utf-8', 'replace').strip()}"
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", f"bwrap does not start: {error}"
-    if tried.returncode:
-        said = tried.stderr.decode("utf-8", "replace").strip() or f"exit code {tried.returncode}"
-        return "", f"bwrap can't set up its namespaces here: {said}"
     return path, ""
 
 
@@ -61,88 +111,28 @@ def choose_isolation(wanted: Isolation) -> tuple[str, str]:
 
 
 def isolated(
-    bwrap: str, argv: Iterable[str], *, root: Path, writable: Iterable[Path], program: Path, home: Path | None = None
+    bwrap: str, argv: Iterable[str], *, root: Path, writable: Iterable[Path], program: Path
 ) -> tuple[str, ...]:
     """`argv` as bubblewrap has to be called for it. `writable` and `root` are the only folders it can write to.
 
-    `program` is the program's file: what it needs is kept readable. `home` is the folder to hide, the user's own.
+    `program` is the program's file: what it needs is kept readable.
     """
-    writable = [root, *writable]
-    hidden = _hidden(home or _home(), writable)
+    own = [root, *writable]
+    hidden = [
+        path
+        for path in map(_real, (*_SHARED, "~"))
+        if path.is_dir() and path != Path(path.anchor) and not any(path.is_relative_to(folder) for folder in own)
+    ]
     mounts = [("--tmpfs", path) for path in hidden]
-    mounts += [("--ro-bind", path) for path in needed_of(hidden, program)]
-    mounts += [("--bind", path) for path in writable]
+    for path in dict.fromkeys(_needed(program)):
+        within = any(path.is_relative_to(folder) for folder in hidden)
+        if within and path.exists() and not any(folder.is_relative_to(path) for folder in hidden):
+            mounts.append(("--ro-bind", path))
+    mounts += [("--bind", path) for path in own]
     options: list[str] = []
     for option, path in sorted(mounts, key=lambda mount: len(mount[1].parts)):  # a parent must not cover its children
         options += (option, str(path)) if option == "--tmpfs" else (option, str(path), str(path))
     return (bwrap, *_SEALED, *options, "--chdir", str(root), "--", *argv)
-
-
-def needed_of(hidden: Iterable[Path], program: Path) -> tuple[Path, ...]:
-    """The folders inside `hidden` without which `program`, or the interpreter that runs us, would not start."""
-    hidden = tuple(hidden)
-    wanted: dict[Path, None] = {}
-    for path in _readable(program):
-        wanted |= dict.fromkeys((path, _real(path)))
-    return tuple(
-        path
-        for path in wanted
-        if any(path.is_relative_to(folder) for folder in hidden)
-        and not any(folder.is_relative_to(path) for folder in hidden)
-        and path.exists()
-    )
-
-
-def _real(path: Path | str) -> Path:
-    return Path(os.path.realpath(path))
-
-
-def _home() -> Path | None:
-    try:
-        return Path.home()
-    except RuntimeError:  # a user without a home has nothing there to hide
-        return None
-
-
-def _hidden(home: Path | None, writable: Iterable[Path]) -> tuple[Path, ...]:
-    """What to hide: not what is missing, not the root of all, and not what the command has to write to as a whole."""
-    folders = [_real(path) for path in _SHARED] + ([_real(home)] if home else [])
-    return tuple(
-        path
-        for path in dict.fromkeys(folders)
-        if path.is_dir() and path != Path(path.anchor) and not any(path.is_relative_to(own) for own in writable)
-    )
-
-
-def _readable(program: Path) -> Iterator[Path]:
-    yield from (Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1], Path(site.getusersitepackages()))
-    here = Path.cwd()
-    for entry in sys.path:  # a package installed in editable form lies wherever its author works
-        if entry and Path(entry) != here:
-            yield Path(entry)
-    for file in _chain(program):
-        yield from _installation(file)
-
-
-def _chain(program: Path) -> Iterator[Path]:
-    """The program's file, what it is a link to, and the interpreter that its first line names, likewise."""
-    interpreter = interpreter_of(program)
-    for file in (program, interpreter):
-        if file is not None:
-            yield file
-            yield _real(file)
-
-
-def _installation(file: Path) -> Iterator[Path]:
-    """The folder tree that a program was installed as, or a part of it where private files are its neighbours."""
-    folder = file.parent
-    tree = folder.parent
-    if folder.name not in ("bin", "Scripts", "shims"):
-        yield folder
-    elif tree == _home() or tree.name == ".local":
-        yield from (folder, tree / "lib")
-    else:
-        yield tree
 
 
 def interpreter_of(program: Path) -> Path | None:
@@ -155,3 +145,30 @@ def interpreter_of(program: Path) -> Path | None:
     words = first[2:].split() if first.startswith(b"#!") else []
     path = Path(os.fsdecode(words[0])) if words else None
     return path if path and path.is_absolute() and path.name != "env" else None
+
+
+def _needed(program: Path) -> Iterator[Path]:
+    """The folders without which `program`, or the interpreter that runs us, would not start."""
+    here = Path.cwd()  # on the path of `python -m`, and full of anything
+    folders = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
+    folders += [Path(entry) for entry in sys.path if entry and Path(entry) != here]
+    for file in (program, interpreter_of(program) or program):
+        folders += (*_installation(file), *_installation(_real(file)))
+    for folder in folders:
+        yield from (folder, _real(folder))
+
+
+def _installation(file: Path) -> tuple[Path, ...]:
+    """The folder tree that a program was installed as, or a part of it where private files are its neighbours."""
+    folder, tree = file.parent, file.parent.parent
+    if folder.name not in ("bin", "Scripts", "shims"):
+        return (folder,)
+    return (folder, tree / "lib") if tree.name == ".local" or tree == _real("~") else (tree,)
+
+
+def _real(path: Path | str) -> Path:
+    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111 - the other one raises without a home
+
+
+def _inside(path: Path, root: Path) -> bool:
+    return _real(path).is_relative_to(root) or path.is_relative_to(root)

@@ -6,26 +6,25 @@ has checked. The one rule: what is read back is bounded and checked item by item
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from graph_agent.protocols import GraphAgentError
+from graph_agent.runtime.codec import decode
+from graph_agent.runtime.jsontext import loads
 from graph_agent.tools.isolation import interpreter_of
 
 SCRIPT = Path(__file__).with_name("linetrace_script.py")
 
 _MOST_BYTES = 32 * 1024 * 1024
-_MOST_TESTS = 50_000
 _MOST_NAME = 1_000
-_MOST_LINE = 1_000_000
-_OUTCOMES = ("passed", "failed", "skipped")
+_MOST_NUMBER = 1_000_000
+_PYTHON = re.compile(r"(python|pypy)[\d.]*w?t?")
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 
 class TraceError(GraphAgentError):
@@ -69,141 +68,98 @@ def traced(argv: tuple[str, ...], out: str, root: str) -> tuple[str, ...] | None
         found = shutil.which(argv[0])
         python = interpreter_of(Path(found)) if found else None
         return (str(python), *script, str(found), *argv[1:]) if python else None
-    at = _after_options(argv) if _PYTHON.fullmatch(program) else len(argv)
+    if not _PYTHON.fullmatch(program):
+        return None
+    at = 1  # past the interpreter's own options
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
+        at += 2 if argv[at] in _WITH_VALUE else 1
     command = argv[at:]
     known = command[:2] in (("-m", "pytest"), ("-m", "unittest")) or (command and command[0].endswith(".py"))
     return (*argv[:at], *script, *command) if known else None
 
 
-def read_trace(path: str | Path) -> Trace:
+def read_trace(path: Path) -> Trace:
     """Read what a traced command wrote. Raises `TraceError`; a torn last line, as a kill leaves it, is dropped."""
+    if path.is_symlink() or not path.is_file():  # the code under test may have put a link or a pipe in its place
+        raise TraceError("There is no trace: the test command did not come to its start.")
+    if path.stat().st_size > _MOST_BYTES:
+        raise TraceError(f"The trace is larger than {_MOST_BYTES} bytes: trace fewer tests.")
     reading = _Reading()
-    lines = _read(Path(path)).split(b"\n")
-    for number, line in enumerate(lines[:-1], 1):
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
-            reading.take(json.loads(line))
-        except (ValueError, RecursionError, TypeError, LookupError) as wrong:
+            reading.take(decode(_Record, loads(line)))
+        except ValueError as wrong:
             raise TraceError(f"Line {number} of the trace is damaged ({wrong}): trace the tests again.") from wrong
     return reading.trace()
-
-
-_PYTHON = re.compile(r"(python|pypy)[\d.]*w?t?")
-_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
-
-
-def _after_options(argv: tuple[str, ...]) -> int:
-    """Where the interpreter's own options end."""
-    at = 1
-    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
-        at += 2 if argv[at] in _WITH_VALUE else 1
-    return at
-
-
-def _read(path: Path) -> bytes:
-    """The file's bytes, if it is a plain file: the code under test may have put a link or a pipe in its place."""
-    try:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        raise TraceError(
-            f"There is no trace ({error.strerror}): the test command did not come to its start."
-        ) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise TraceError("The trace is no plain file: something that the tests ran has replaced it.")
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise TraceError(f"The trace is larger than {_MOST_BYTES} bytes: trace fewer tests.")
-    return content
 
 
 _Counts = dict[str, dict[int, int]]  # path -> line -> how many tests ran it
 
 
+@dataclass(frozen=True)
+class _Record:
+    """One line of the log; `linetrace_script.Log` says what it holds when."""
+
+    test: str = ""
+    outcome: Literal["", "passed", "failed", "skipped"] = ""
+    path: str = ""
+    line: int = 0
+    places: tuple[tuple[str, int], ...] = ()
+    ran: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+
 class _Reading:
     def __init__(self) -> None:
-        self._counts: dict[str, _Counts] = {outcome: {} for outcome in _OUTCOMES}
+        self._counts: dict[str, _Counts] = {"passed": {}, "failed": {}, "skipped": {}}
         self._places: dict[str, dict[int, None]] = {}
         self._tests: list[tuple[str, str]] = []
         self._running = ""
         self._ran: dict[str, set[int]] = {}
 
-    def take(self, record: Any) -> None:
-        kind, *rest = record
-        if kind == "begin":
-            (self._running,) = map(_name, rest)
-            self._ran = {}
-        elif kind == "line":
-            path, line = rest
-            self._ran.setdefault(_path(path), set()).add(_line(line))
-        elif kind == "end":
-            self._end(*rest)
-        else:
-            raise ValueError(f"no record is called {str(kind)[:40]!r}")
+    def take(self, record: _Record) -> None:
+        test = "".join(sign if sign.isprintable() else "\ufffd" for sign in record.test[:_MOST_NAME])
+        if not test:
+            self._ran.setdefault(_path(record.path), set()).add(_number(record.line))
+            return
+        self._running, self._ran = ("" if record.outcome else test), {}
+        if not record.outcome:
+            return
+        self._tests.append((test, record.outcome))
+        for path, line in record.places:
+            self._places.setdefault(_path(path), {}).setdefault(_number(line))
+        for path, counted in record.ran.items():
+            counts = self._counts[record.outcome].setdefault(_path(path), {})
+            counts.update({_number(line): _number(count) for line, count in counted})
 
     def trace(self) -> Trace:
-        if self._running:
-            self._add_running()
-            self._finish(self._running, "unfinished")
         failing, passing = self._counts["failed"], self._counts["passed"]
+        if self._running:
+            self._tests.append((self._running, "unfinished"))
+            for path, lines in self._ran.items():
+                counts = failing.setdefault(path, {})
+                counts.update({line: counts.get(line, 0) + 1 for line in lines})
         return Trace(
-            failing={path: tuple(sorted(failing[path])) for path in sorted(failing)},
-            passing={path: tuple(sorted(passing[path])) for path in sorted(passing)},
-            failing_tests={path: _in_order(failing[path]) for path in sorted(failing)},
-            passing_tests={path: _in_order(passing[path]) for path in sorted(passing)},
+            failing=_column(0, failing),
+            passing=_column(0, passing),
+            failing_tests=_column(1, failing),
+            passing_tests=_column(1, passing),
             traceback={path: tuple(lines) for path, lines in self._places.items()},
             tests=tuple(self._tests),
         )
 
-    def _end(self, test: Any, outcome: Any, places: Any, ran: Any) -> None:
-        if outcome not in _OUTCOMES:
-            raise ValueError(f"no outcome is called {str(outcome)[:40]!r}")
-        if not isinstance(ran, dict):
-            raise TypeError("the lines are not by file")
-        self._finish(_name(test), outcome)
-        for path, line in places:
-            self._places.setdefault(_path(path), {}).setdefault(_line(line))
-        for path, noted in ran.items():
-            counts = self._counts[outcome].setdefault(_path(path), {})
-            for count, lines in noted:
-                counts.update(dict.fromkeys(map(_line, lines), _whole(count, _MOST_TESTS)))
 
-    def _add_running(self) -> None:
-        for path, lines in self._ran.items():
-            counts = self._counts["failed"].setdefault(path, {})
-            counts.update({line: counts.get(line, 0) + 1 for line in lines})
-
-    def _finish(self, test: str, outcome: str) -> None:
-        if len(self._tests) >= _MOST_TESTS:
-            raise ValueError(f"more than {_MOST_TESTS} tests")
-        self._tests.append((test, outcome))
-        if test == self._running:
-            self._running, self._ran = "", {}
+def _column(at: int, counts: _Counts) -> dict[str, tuple[int, ...]]:
+    return {path: tuple(pair[at] for pair in sorted(lines.items())) for path, lines in sorted(counts.items())}
 
 
-def _in_order(counts: Mapping[int, int]) -> tuple[int, ...]:
-    return tuple(count for _, count in sorted(counts.items()))
+def _path(text: str) -> str:
+    parts = text.split("/")
+    if len(text) > _MOST_NAME or not text.isprintable() or "\\" in text or ":" in text or {"", ".", ".."} & {*parts}:
+        raise ValueError(f"{text[:80]!r} is no path in the workspace")
+    return text
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("a test without a name")
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in value[:_MOST_NAME])
-
-
-def _path(value: Any) -> str:
-    parts = value.split("/") if isinstance(value, str) and len(value) <= _MOST_NAME and value.isprintable() else [""]
-    if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
-        raise ValueError(f"{str(value)[:80]!r} is no path in the workspace")
-    return "/".join(parts)
-
-
-def _line(value: Any) -> int:
-    return _whole(value, _MOST_LINE)
-
-
-def _whole(value: Any, most: int) -> int:
-    if type(value) is not int or not 1 <= value <= most:
-        raise ValueError(f"{str(value)[:40]!r} is no whole number from 1 to {most}")
-    return value
+def _number(number: int) -> int:
+    if not 1 <= number <= _MOST_NUMBER:
+        raise ValueError(f"{number} is not from 1 to {_MOST_NUMBER}")
+    return number

@@ -1,8 +1,7 @@
 """Where a path leads: the one resolver that every tool asks, and the one rule for glob patterns.
 
 The rule: what comes out lies inside the root, is spelled as on disk and holds no link, and a refusal never tells
-whether something outside exists. It is no sandbox: a process that puts a link in place of a folder between the look and
-the opening is not kept out.
+whether something outside exists. It is no sandbox: who swaps a folder for a link after the look is not kept out.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 from unicodedata import normalize
 
 from graph_agent.protocols import GraphAgentError, ToolError
 from graph_agent.runtime.textual import is_unicode
 
+Kind: TypeAlias = Literal["file", "folder", "link", "special", "nothing"]
 IS_WINDOWS = os.name == "nt"
 UNTOUCHED = frozenset(
     {".git", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"}
@@ -29,7 +29,8 @@ UNTOUCHED = frozenset(
 """Version control, what test tools write, what is installed: neither listed, read, searched, edited nor copied."""
 
 _ODD_ON_WINDOWS = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*:.*|(?!\.\.?$).*[. ]", re.IGNORECASE)
-_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+_ADVICE = "Take a path that list_files gave, with / between the names."
+_KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
 class PatternError(GraphAgentError, ValueError):
@@ -49,11 +50,9 @@ class Place:
     status: os.stat_result | None
 
     @property
-    def kind(self) -> Literal["file", "folder", "link", "special", "nothing"]:
+    def kind(self) -> Kind:
         """What is there; "special" is a pipe, a socket or a device."""
-        if self.status is None:
-            return "nothing"
-        return _KINDS.get(stat.S_IFMT(self.status.st_mode), "special")  # type: ignore[return-value]  # of the table
+        return _KINDS.get(stat.S_IFMT(self.status.st_mode), "special") if self.status else "nothing"
 
 
 class Root:
@@ -86,13 +85,12 @@ class Root:
 def relative_parts(path: str) -> tuple[str, ...]:
     """The components of a relative posix path, "." and ".." worked out. Raises ToolError: bad_path, outside_workspace.
 
-    The same text is refused on every system, so that a run does not depend on where it runs: a backslash and a drive
-    letter are no part of a name here. `~` is an ordinary name.
+    A backslash and a drive letter are no part of a name on any system, so that a run does not depend on where it runs.
     """
     given = path.split("/")
     odd = IS_WINDOWS and any(_ODD_ON_WINDOWS.fullmatch(part) for part in given)
     if not path or len(path) > 4096 or "\0" in path or "\\" in path or not is_unicode(path) or odd:
-        raise ToolError("bad_path", f"{quoted(path)} is no path of a file here.", hint="Take one that list_files gave.")
+        raise ToolError("bad_path", f"{quoted(path)} is no path of a file here.", hint=_ADVICE)
     if path.startswith("/") or re.match("[A-Za-z]:", path):
         raise _outside(path)
     parts: list[str] = []
@@ -109,10 +107,10 @@ def relative_parts(path: str) -> tuple[str, ...]:
 def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a posix path matches one of the glob patterns.
 
-    `*` stands for any characters within a component, `?` for one, `**` for any number of components, none included
-    (at the end: at least one). A pattern without a slash is matched against the base name, at any depth. A slash at
-    the end means all that lies below. Everything else is literal, brackets too. Case counts; Unicode spellings of the
-    same text are equal. The time is bounded by the product of the lengths, whatever the pattern.
+    `*` stands for any characters within a component, `?` for one, `**` for any number of components (at the end: at
+    least one). A pattern without a slash is matched against the base name, at any depth; a slash at the end means all
+    that lies below. All else is literal, brackets too. Case counts; Unicode spellings of the same text are equal.
+    No pattern takes longer than the product of the lengths.
     """
     parts = normalize("NFC", path).split("/")
     return any(_fits(parts, _components(pattern)) for pattern in checked_patterns(patterns))
@@ -140,8 +138,7 @@ def _components(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     parts = (spelled + "**" if spelled.endswith("/") else spelled).split("/")
     if {"", ".", ".."}.intersection(parts) or "\\" in spelled or "\0" in spelled:
         raise PatternError(
-            f"the pattern {quoted(pattern)} is not one: patterns are relative to the workspace, with / between names, "
-            "such as 'src/**/*.py' or 'conftest.py'"
+            f"the pattern {quoted(pattern)} is not one: give one relative to the workspace, such as 'src/**/*.py'"
         )
     if len(parts) == 1:
         parts.insert(0, "**")
@@ -163,24 +160,17 @@ def _fits(parts: list[str], components: tuple[re.Pattern[str] | None, ...]) -> b
 
 
 def _outside(path: str) -> ToolError:
-    hint = "Give a path relative to its root, one that list_files gave."
-    return ToolError("outside_workspace", f"The path {quoted(path)} leads out of the workspace.", hint=hint)
+    return ToolError("outside_workspace", f"{quoted(path)} leads out of the workspace.", hint=_ADVICE)
 
 
 def _check_spelling(folder: Path, part: str, path: str) -> None:
     """A file system that takes `Tests` for `tests` would let a path slip past a pattern."""
     try:
-        entries = [entry.name for entry in folder.iterdir()]
+        spelled = any(entry.name == part for entry in folder.iterdir())
     except OSError as error:
         raise ToolError("io_error", f"The folder of {quoted(path)} cannot be listed: {error.strerror}.") from error
-    if part not in entries:
-        alike = [entry for entry in entries if _folded(entry) == _folded(part)]
-        hint = f"On disk it is spelled {quoted(alike[0])}." if alike else "Take a path that list_files gave."
-        raise ToolError("bad_path", f"{quoted(part)} in {quoted(path)} is spelled otherwise on disk.", hint=hint)
-
-
-def _folded(name: str) -> str:
-    return normalize("NFC", name).casefold()
+    if not spelled:
+        raise ToolError("bad_path", f"{quoted(part)} in {quoted(path)} is spelled otherwise on disk.", hint=_ADVICE)
 
 
 def _status(file: Path) -> os.stat_result | None:

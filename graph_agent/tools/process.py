@@ -1,14 +1,15 @@
 """Start one program, read what it prints, and have it gone at the end: the program and all that it started.
 
 The program gets its own process group and no keyboard. Whether it ends by itself, runs out of time or the user presses
-Ctrl-C, the one rule holds: when `run_process` is left, nobody of the group runs any more, and nothing has waited for a
-pipe that some grandchild forgot to close.
+Ctrl-C, the one rule holds: when `run_process` is left, nobody of the group runs any more, nothing has waited for a pipe
+that some grandchild forgot to close, and memory did not grow with the output.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -21,47 +22,62 @@ from threading import Event, Thread, current_thread
 from time import monotonic
 from typing import IO
 
-from graph_agent.tools.output import HeadAndTail
-
 _TICK = 0.05  # seconds between two looks at a program whose pipe says nothing
-_DRAIN = 0.2  # what a program printed just before its end is read for so long, though its child keeps the pipe open
-_GRACE = 0.5  # from the request to end until the kill
+_DRAIN = 0.2  # for what was printed just before the end, where a grandchild keeps the pipe open
 _LAST_WORDS = 3.0  # for a thread whose program was ended, to notice it and to remove what it left on disk
 
 _RUNNING: dict[subprocess.Popen[bytes], Thread] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
-    """How a program ended. `exit_code` is None when it was stopped; a negative one is the signal that ended it."""
+class CommandResult:
+    """What came of a command.
 
-    exit_code: int | None
-    timed_out: bool
-    seconds: float
-    output: str
-    dropped: int
+    `exit_code` is None when there is none: stopped at its timeout, or never started (`problem` then says why); a
+    negative one is the signal that ended it. `output` is stdout and stderr as they came, printable, with a marker in
+    place of `dropped` bytes. `isolation` is what was in force: "bubblewrap" or "none".
+    """
+
+    argv: tuple[str, ...]
+    exit_code: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    output: str = ""
+    dropped: int = 0
+    isolation: str = "none"
+    problem: str = ""
 
 
 def run_process(
     argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], timeout: float, output_limit: int
-) -> Ended:
+) -> CommandResult:
     """Run `argv` for at most `timeout` seconds. Raises OSError when it can't be started."""
-    kept = HeadAndTail(output_limit)
-    began = monotonic()
-    process = _start(argv, cwd, environment)
+    kept, enough, began = HeadAndTail(output_limit), Event(), monotonic()
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        start_new_session=True,
+    )
     _RUNNING[process] = current_thread()
-    assert process.stdout is not None
-    reader = _Reader(process.stdout, kept)
+    reader = Thread(target=_read, args=(process.stdout, kept, enough), name="command output", daemon=True)
     in_time = False
     try:
         reader.start()
-        in_time = _ends_by(began + timeout, process, reader)
+        in_time = _ends(process, reader, began + timeout)
     finally:
         _end_group(process)
-        reader.finish()
+        reader.join(_DRAIN)
+        enough.set()
+        reader.join(1.0)
         del _RUNNING[process]
     output, dropped = kept.text()
-    return Ended(
+    return CommandResult(
+        argv=tuple(argv),
         exit_code=process.returncode if in_time else None,
         timed_out=not in_time,
         seconds=monotonic() - began,
@@ -77,7 +93,7 @@ def end_all() -> None:
     """
     left = dict(_RUNNING)
     for process in left:
-        _signal_group(process, gently=False)
+        _end_group(process)
     for thread in set(left.values()) - {current_thread()}:
         thread.join(_LAST_WORDS)
 
@@ -85,88 +101,92 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-def _start(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP
-    return subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        bufsize=0,
-        start_new_session=True,
-        creationflags=flags,
-    )
+class HeadAndTail:
+    """The first and the last bytes of a stream, at most `limit` of them, and how many were dropped between.
+
+    The command's own words stand at the front, and the failure at the end.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head, self._tail, self._lost = bytearray(), bytearray(), 0
+
+    def add(self, chunk: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 4 * self._half:  # cut seldom: moving the tail for each small write would be quadratic
+            self._cut()
+
+    def text(self) -> tuple[str, int]:
+        """The output as printable text, with a marker where bytes are missing, and the number of missing bytes."""
+        self._cut()
+        if not self._lost:
+            return printable(bytes(self._head + self._tail)), 0
+        head, tail = _HALF_AT_END.sub(b"", self._head), _HALF_AT_START.sub(b"", self._tail)
+        dropped = self._lost + len(self._head) - len(head) + len(self._tail) - len(tail)
+        return f"{printable(head)}\n[... {dropped} bytes dropped ...]\n{printable(tail)}", dropped
+
+    def _cut(self) -> None:
+        over = max(0, len(self._tail) - self._half)
+        del self._tail[:over]
+        self._lost += over
 
 
-def _ends_by(deadline: float, process: subprocess.Popen[bytes], reader: _Reader) -> bool:
-    while (left := deadline - monotonic()) > 0:
-        reader.join(min(left, _TICK))
-        if not reader.is_alive():  # the pipe is closed: the usual, and the quickest, sign of the end
-            try:
+# Half a line, or in a very long one half a character.
+_HALF_AT_END = re.compile(rb"(?:\n[^\n]{0,500}|[\xc0-\xff][\x80-\xbf]{0,2})\Z")
+_HALF_AT_START = re.compile(rb"\A(?:[^\n]{0,500}\n|[\x80-\xbf]*)")
+
+
+def printable(raw: bytes) -> str:
+    """`raw` as text for people, models and JSON: terminal commands out, control characters as visible signs."""
+    text = _TERMINAL.sub("", raw.decode("utf-8", "replace"))
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SIGNS)
+
+
+_TERMINAL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movement
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # window titles and links
+    r"|\x1b[()*+][0-9A-Za-z]|\x1b[=>@-Z\\^_]"
+)
+# Besides control characters: line separators and the marks that turn the reading direction, which can make a
+# reviewer see another text than the one that is there.
+_HIDDEN = (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_SIGNS = {code: 0x2400 + code for code in range(0x20) if code not in b"\t\n"} | dict.fromkeys(_HIDDEN, 0xFFFD)
+
+
+def _read(pipe: IO[bytes], kept: HeadAndTail, enough: Event) -> None:
+    """Empty the pipe, so that the program never waits. Runs in a thread, as Windows can't select on pipes."""
+    with pipe, selectors.DefaultSelector() as ready:
+        if sys.platform != "win32":
+            ready.register(pipe, selectors.EVENT_READ)
+        while not enough.is_set():
+            if sys.platform != "win32" and not ready.select(_TICK):
+                continue
+            chunk = os.read(pipe.fileno(), 1 << 16)
+            if not chunk:
+                return
+            kept.add(chunk)
+
+
+def _ends(process: subprocess.Popen[bytes], reader: Thread, deadline: float) -> bool:
+    while process.poll() is None and (left := deadline - monotonic()) > 0:
+        if reader.is_alive():
+            reader.join(min(left, _TICK))  # a closed pipe is the usual, and the quickest, sign of the end
+        else:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(left)
-            except subprocess.TimeoutExpired:
-                return False
-            return True
-        if process.poll() is not None:
-            reader.join(min(left, _DRAIN))
-            return True
-    return False
-
-
-class _Reader(Thread):
-    """Empties the pipe, so that the program never waits for its reader. A thread, as Windows can't select on pipes."""
-
-    def __init__(self, pipe: IO[bytes], kept: HeadAndTail) -> None:
-        super().__init__(name="command output", daemon=True)
-        self._pipe, self._kept, self._enough = pipe, kept, Event()
-
-    def run(self) -> None:
-        if sys.platform == "win32":
-            while self._read():
-                pass
-            return
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pipe, selectors.EVENT_READ)
-            while not self._enough.is_set():
-                if selector.select(_TICK) and not self._read():
-                    return
-
-    def _read(self) -> bool:
-        chunk = os.read(self._pipe.fileno(), 1 << 16)
-        self._kept.add(chunk)
-        return bool(chunk)
-
-    def finish(self) -> None:
-        self._enough.set()
-        if self.ident is not None:
-            self.join(1.0)
-        if not self.is_alive():  # closing a pipe under a blocked read would block too
-            self._pipe.close()
+    return process.poll() is not None
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        _signal_group(process, gently=True)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
-    _signal_group(process, gently=False)
-    with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel: no signal reaches it, and the result says so
-        process.wait(5.0)
-
-
-def _signal_group(process: subprocess.Popen[bytes], *, gently: bool) -> None:
     if sys.platform == "win32":
-        if gently:
-            with suppress(OSError):
-                process.send_signal(signal.CTRL_BREAK_EVENT)
-        else:
-            kill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-            with suppress(OSError, subprocess.TimeoutExpired):
-                subprocess.run(kill, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
+        kill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
+        with suppress(OSError):
+            subprocess.run(kill, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return
-    with suppress(ProcessLookupError, PermissionError):  # nobody left; macOS says the same of a group of zombies
-        os.killpg(process.pid, signal.SIGTERM if gently else signal.SIGKILL)
+    for sign, grace in ((signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0)):
+        with suppress(ProcessLookupError, PermissionError):  # nobody left; macOS says the same of a group of zombies
+            os.killpg(process.pid, sign)
+        with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel: no signal reaches it
+            process.wait(grace)

@@ -1,8 +1,7 @@
 r"""Find and replace in a text, exact to the byte: where an edit belongs, and what the text is afterwards.
 
-An edit is placed only where `old` occurs exactly once, and several edits are placed on the same original and applied
-together or not at all. The rule: a line that stays keeps the end it has, so CRLF, mixed line ends and a missing last
-newline survive. `\n` in `old` stands for `\r\n` too (with `\r\n` in it, a literal match comes first), and lines put in
+An edit is placed only where `old` occurs exactly once, and several are placed on the same original and applied together
+or not at all. The rule: a line that stays keeps the end it has. `\n` in an edit stands for `\r\n` too, and lines put in
 take the line end of their surroundings; an edit cannot change line ends alone.
 """
 
@@ -19,9 +18,6 @@ from graph_agent.protocols import ToolError
 from graph_agent.runtime.state import described
 from graph_agent.runtime.textual import is_unicode
 from graph_agent.tools.paths import quoted
-
-MOST_COMPARED = 3000  # lines, of 200 characters: comparing costs about 50 µs a line, and an error has to come soon
-MOST_QUOTED = 6  # lines
 
 
 @dataclass(frozen=True)
@@ -41,26 +37,20 @@ class Change(NamedTuple):
 
 
 def edited(text: str, edits: Sequence[TextEdit], name: str) -> str:
-    """The text after all edits; `name` is the file's, for messages.
-
-    Raises ToolError: bad_arguments (no edits), overlap, and what `placed` raises.
-    """
+    """The text after all edits. Raises ToolError: bad_arguments (no edits), overlap, and what `placed` raises."""
     if not edits:
         raise ToolError("bad_arguments", f"No edits were given for {quoted(name)}.", hint="Give at least one.")
     changes = sorted(placed(text, edit, name) for edit in edits)
     for before, after in pairwise(changes):
         if after.start < before.end:
             lines = (line_of(text, before.start), line_of(text, after.start))
-            message = f"Two edits of {quoted(name)} are for the same text, on lines {lines[0]} and {lines[1]}."
+            message = f"Two edits of {quoted(name)}, of lines {lines[0]} and {lines[1]}, overlap."
             raise ToolError("overlap", message, hint="Make one edit of them.", lines=lines)
     return spliced(text, changes)
 
 
 def edited_bytes(raw: bytes, edits: Sequence[TextEdit], name: str) -> bytes:
-    """The bytes of a file after all edits: a byte-order mark stays, and so do bytes that are no UTF-8.
-
-    Raises ToolError: binary, and what `edited` raises.
-    """
+    """The same for a file: a byte-order mark stays, and so do bytes that are no UTF-8. Raises ToolError: binary too."""
     mark = BOM_UTF8 if raw.startswith(BOM_UTF8) else b""
     text = raw[len(mark) :].decode("utf-8", "surrogateescape")
     if "\0" in text:
@@ -73,16 +63,8 @@ def edited_bytes(raw: bytes, edits: Sequence[TextEdit], name: str) -> bytes:
     return mark + edited(text, edits, name).encode("utf-8", "surrogateescape")
 
 
-def undone(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
-    """The edits that lead back."""
-    return tuple(TextEdit(edit.new, edit.old) for edit in edits)
-
-
 def placed(text: str, edit: TextEdit, name: str) -> Change:
-    """The change of the text that an edit stands for, line ends as the text has and will have them.
-
-    Raises ToolError: empty_old, no_change, no_match, ambiguous.
-    """
+    """The change of the text that an edit stands for. Raises ToolError: empty_old, no_match, ambiguous, no_change."""
     old, new = with_line_ends(edit.old, "\n"), with_line_ends(edit.new, "\n")
     if not old.strip():
         hint = "Give in old the lines to be replaced, as they stand in the file."
@@ -98,20 +80,22 @@ def placed(text: str, edit: TextEdit, name: str) -> Change:
         hint = "Give more of the surrounding lines in old, so that it occurs once."
         raise ToolError("ambiguous", message, hint=hint, lines=lines)
     if old == new:
-        message = f"An edit of {quoted(name)} changes nothing: old and new are the same text."
-        raise ToolError("no_change", message, lines=lines)
+        raise ToolError("no_change", f"An edit of {quoted(name)} has the same text in old and new.", lines=lines)
     ((start, end),) = found
-    line_end = _line_end_near(text, start, end) or ("\r\n" if "\r\n" in edit.new else "\n")
-    return Change(start, end, fitted(text[start:end], new, line_end))
+    feed = max(text.find("\n", start), text.rfind("\n", 0, start))
+    near = edit.new if feed < 0 else text[feed - 1 : feed + 1]
+    return Change(start, end, fitted(text[start:end], new, line_end(near)))
 
 
 def places(text: str, old: str) -> list[tuple[int, int]]:
-    """Start and end of each place where `old` occurs; those that overlap count apart."""
-    if "\r\n" in old:
-        exact = _spans(text, re.escape(old))
-        if len(exact) == 1:
-            return exact
-    return _spans(text, "\r?\n".join(map(re.escape, with_line_ends(old, "\n").split("\n"))))
+    r"""Start and end of each place where `old` occurs, overlapping or not; none cuts a `\r\n` in two."""
+    regex = re.compile("\r?\n".join(map(re.escape, with_line_ends(old, "\n").split("\n"))))
+    found, at = [], 0
+    while match := regex.search(text, at):
+        if all(text[max(0, edge - 1) : edge + 1] != "\r\n" for edge in match.span()):
+            found.append(match.span())
+        at = match.start() + 1
+    return found
 
 
 def spliced(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
@@ -150,7 +134,7 @@ def fitted(before: str, after: str, end: str) -> str:
         same += 1
     kept, at = [], 0
     for a, b, c, d in differences(bare[: len(bare) - same], new[: len(new) - same]):
-        ends = [end] * (d - c) + [_end_of(line, end) for line in old[a:b]]
+        ends = [end] * (d - c) + [line_end(line) if "\n" in line else end for line in old[a:b]]
         kept += old[at:a] + [with_line_ends(line, its) for line, its in zip(new[c:d], ends[b - a :], strict=True)]
         at = b
     return "".join(kept + old[at:])
@@ -169,36 +153,13 @@ def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, i
     return ((a, b, c, d) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal")
 
 
-def _spans(text: str, pattern: str) -> list[tuple[int, int]]:
-    r"""Where the pattern matches without cutting a `\r\n` in two."""
-    regex, found, at = re.compile(pattern), [], 0
-    while match := regex.search(text, at):
-        if all(text[max(0, edge - 1) : edge + 1] != "\r\n" for edge in match.span()):
-            found.append(match.span())
-        at = match.start() + 1
-    return found
-
-
-def _end_of(line: str, otherwise: str) -> str:
-    return "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else otherwise
-
-
-def _line_end_near(text: str, start: int, end: int) -> str | None:
-    """The line end in or after a stretch of text, else the one before it, None when there is none."""
-    at = text.find("\n", start)
-    if at < 0:
-        at = text.rfind("\n", 0, end)
-    if at < 0:
-        return None
-    return "\r\n" if text[:at].endswith("\r") else "\n"
-
-
 def _closest_lines(text: str, wanted: str) -> tuple[tuple[int, ...], str]:
-    """Line numbers, and advice that quotes those lines, the closest to what was not found. Nothing is written there."""
+    """The numbers of the lines closest to what was not found, and advice that quotes them."""
     from difflib import get_close_matches  # only an error pays for it
 
-    lines = [line[:200] for line in text.split("\n")[:MOST_COMPARED]]
-    sought = [line[:200] for line in wanted.strip("\n").split("\n")[:MOST_QUOTED]]
+    # Comparing costs about 50 µs a line, and an error has to come soon.
+    lines = [line[:200] for line in text.split("\n")[:3000]]
+    sought = [line[:200] for line in wanted.strip("\n").split("\n")[:6]]
     key = max(range(len(sought)), key=lambda index: len(sought[index].strip()))
     bare = [line.strip() for line in lines]
     close = get_close_matches(sought[key].strip(), bare, n=1)

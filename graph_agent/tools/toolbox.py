@@ -7,15 +7,17 @@ let through or refused, or in ToolDenied; whatever else a tool raises is a bug o
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from inspect import iscoroutinefunction
-from typing import Any, cast, get_args
+from typing import Any, cast, get_args, get_type_hints
 
 from graph_agent.protocols import ContextError, Effect, GraphAgentError, Tool, ToolDenied, ToolError, ToolResult
-from graph_agent.runtime.errors import nearest
-from graph_agent.tools.paths import quoted
-from graph_agent.tools.signature import Parameter, SignatureError, arguments_schema, fitted, parameters, summary
+from graph_agent.runtime.codec import decode
+from graph_agent.runtime.errors import CodecError, nearest
+from graph_agent.runtime.schema import json_schema
+from graph_agent.runtime.typecheck import checker, misfit, problem
 
 REFUSALS = frozenset({"bad_arguments", "bad_path", "outside_workspace", "protected", "not_allowed"})
 """Kinds of ToolError that say no to the call; any other says that what was allowed went wrong."""
@@ -41,22 +43,28 @@ class FunctionTool:
     ) -> None:
         """Raises ToolboxError for a parameter without annotation, or of a type that JSON cannot give."""
         self.name: str = getattr(function, "__name__", "") if name is None else name
-        self.description: str = summary(function) if description is None else description
+        first, *_ = (inspect.getdoc(function) or "").split("\n\n")
+        self.description = description or " ".join(first.split())
         self.effect: Effect = effect
         self.metered = metered
-        self.asynchronous = _is_async(function)
+        self.asynchronous = iscoroutinefunction(function)
         self._function = function
-        try:
-            self._parameters: Mapping[str, Parameter] = parameters(function)
-        except SignatureError as error:
-            raise ToolboxError(f"{self.name or function!r} cannot be a tool: {error}") from error
-        self.schema: Mapping[str, Any] = arguments_schema(self._parameters)
+        self._types, required = _parameters(function, self.name)
+        self.schema: Mapping[str, Any] = {
+            "type": "object",
+            "properties": {name: json_schema(tp) for name, tp in self._types.items()},
+            "required": required,
+            "additionalProperties": False,
+        }
 
     def __call__(self, /, **arguments: Any) -> Any:
-        return self._function(**fitted(self.name, self._parameters, arguments))
-
-    def __repr__(self) -> str:
-        return f"<tool {self.name} ({self.effect})>"
+        for name, value in arguments.items():
+            if name in self._types and not checker(self._types[name])(value):
+                try:
+                    arguments[name] = decode(self._types[name], value, name)
+                except CodecError as error:
+                    raise ToolError("bad_arguments", f"{self.name} cannot take {error}.") from error
+        return self._function(**arguments)
 
 
 class Toolbox:
@@ -65,7 +73,7 @@ class Toolbox:
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         self._held: dict[str, Tool] = {}
         for tool in tools:
-            self._hold(FunctionTool(tool) if _is_function(tool) else cast("Tool", tool))
+            self._hold(cast("Tool", tool) if hasattr(tool, "schema") else FunctionTool(tool))
 
     def add(
         self,
@@ -77,21 +85,15 @@ class Toolbox:
         metered: bool = True,
     ) -> Toolbox:
         """Hold a function as a tool, by default with its own name and its docstring's first paragraph. Returns self."""
-        if not _is_function(function):
-            raise ToolboxError(f"{function!r} is a tool already: give it to Toolbox([...])")
         self._hold(FunctionTool(function, name=name, description=description, effect=effect, metered=metered))
         return self
 
     def only(self, names: Collection[str], /) -> Toolbox:
         """The same tools, fewer of them. Raises ContextError for a name that is not held."""
-        if isinstance(names, str):
-            raise ContextError(f"the names of tools are a collection: write ({names!r},) instead of {names!r}")
-        for name in names:
+        for name in (names,) if isinstance(names, str) else names:
             if name not in self._held:
                 raise ContextError(f"there is no tool {name!r}{nearest(name, self._held)}; there are {self._names()}")
-        box = Toolbox()
-        box._held = {name: tool for name, tool in self._held.items() if name in names}
-        return box
+        return Toolbox(tool for name, tool in self._held.items() if name in names)
 
     def specs(self) -> tuple[Tool, ...]:
         return tuple(self._held.values())
@@ -101,18 +103,18 @@ class Toolbox:
         tool = self._held.get(name)
         if tool is None:
             raise ToolDenied(f"{name!r} is not held here{nearest(name, self._held)}; there are {self._names()}")
-        if getattr(tool, "asynchronous", False) or _is_async(tool):
+        if getattr(tool, "asynchronous", False) or iscoroutinefunction(tool.__call__):
             return _called_later(tool, arguments)
-        return _called(tool, arguments)
-
-    def __repr__(self) -> str:
-        return f"<Toolbox of {self._names()}>"
+        try:
+            return result_of(name, tool.effect, _called(tool, arguments))
+        except ToolError as error:
+            return result_of(name, tool.effect, error)
 
     def _names(self) -> str:
         return ", ".join(self._held) or "none"
 
     def _hold(self, tool: Tool) -> None:
-        if not isinstance(tool.name, str) or not _NAME.fullmatch(tool.name):
+        if not _NAME.fullmatch(tool.name):
             allowed = "use letters, digits, _ and -, at most 64, and give name="
             raise ToolboxError(f"{tool.name!r} is no name for a tool: {allowed}")
         if tool.name in self._held:
@@ -124,56 +126,59 @@ class Toolbox:
         self._held[tool.name] = tool
 
 
-def succeeded(tool: str, effect: Effect, value: Any) -> ToolResult:
-    """The result of a call that did what it was asked."""
-    return ToolResult(tool=tool, value=value, verdict=f"allowed: {effect} tool")
+def result_of(tool: str, effect: Effect, value: Any) -> ToolResult:
+    """The result of a call: what it gave, or the ToolError with which it was refused or went wrong."""
+    if not isinstance(value, ToolError):
+        return ToolResult(tool=tool, value=value, verdict=f"allowed: {effect} tool")
+    refused = value.kind in REFUSALS
+    verdict = f"refused: {value.kind.replace('_', ' ')}" if refused else f"allowed: {effect} tool"
+    return ToolResult(tool=tool, error=value, verdict=verdict)
 
 
-def failed(tool: str, effect: Effect, error: ToolError) -> ToolResult:
-    """The result of a call that was refused, or was let through and went wrong."""
-    refused = error.kind in REFUSALS
-    verdict = f"refused: {error.kind.replace('_', ' ')}" if refused else f"allowed: {effect} tool"
-    return ToolResult(tool=tool, error=error, verdict=verdict)
-
-
-def _called(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
-    try:
-        _check_names(tool, arguments)
-        value = tool(**arguments)
-    except ToolError as error:
-        return failed(tool.name, tool.effect, error)
-    return succeeded(tool.name, tool.effect, value)
-
-
-async def _called_later(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
-    try:
-        _check_names(tool, arguments)
-        coming: Awaitable[Any] = tool(**arguments)
-        value = await coming
-    except ToolError as error:
-        return failed(tool.name, tool.effect, error)
-    return succeeded(tool.name, tool.effect, value)
-
-
-def _check_names(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """By the schema, so that it holds for tools that are no functions too."""
+def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """Call it, when the names of the arguments fit the schema: that holds for tools that are no functions too."""
     known = tool.schema.get("properties", {})
     if tool.schema.get("additionalProperties") is False:
         for name in arguments:
             if name not in known:
-                message = f"{tool.name} has no argument {quoted(name)}{nearest(name, known) or '.'}"
+                message = f"{tool.name} has no argument {name!r}{nearest(name, known) or '.'}"
                 raise ToolError("bad_arguments", message, hint=f"It takes: {', '.join(known) or 'none'}.")
-    missing = [name for name in tool.schema.get("required", ()) if name not in arguments]
-    if missing:
+    if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
         raise ToolError("bad_arguments", f"{tool.name} needs {', '.join(missing)}, which the call does not give.")
+    return tool(**arguments)
 
 
-def _is_function(tool: object) -> bool:
-    """Whether it is a plain callable, and not a tool: that one says its schema."""
-    if not callable(tool):
-        raise ToolboxError(f"{tool!r} is neither a function nor a tool")
-    return not hasattr(tool, "schema")
+async def _called_later(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
+    try:
+        return result_of(tool.name, tool.effect, await _called(tool, arguments))
+    except ToolError as error:
+        return result_of(tool.name, tool.effect, error)
 
 
-def _is_async(function: object) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(type(function), "__call__", None))  # noqa: B004
+def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[str]]:
+    """The types of the parameters, and the names of those that have no default."""
+    required = []
+    try:
+        types = get_type_hints(function)
+        given = inspect.signature(function).parameters
+        for parameter in given.values():
+            if parameter.default is parameter.empty:
+                required.append(parameter.name)
+            if why := _unfit(parameter, types):
+                raise TypeError(why)
+    except (NameError, TypeError, ValueError, AttributeError, SyntaxError) as error:
+        raise ToolboxError(f"{name or function!r} cannot be a tool: {error}") from error
+    return {known: types[known] for known in given}, required
+
+
+def _unfit(parameter: inspect.Parameter, types: Mapping[str, Any]) -> str:
+    """Why a model could not give it: by name, and as JSON."""
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        return f"{parameter} is not one named argument; write out each parameter"
+    if parameter.name not in types:
+        return f"parameter {parameter.name!r} has no annotation"
+    tp, default = types[parameter.name], parameter.default
+    why = problem(tp)
+    if not why and default is not parameter.empty and (fault := misfit(tp, default)):
+        why = f"its default: {fault[1]}"
+    return f"parameter {parameter.name!r}: {why}" if why else ""

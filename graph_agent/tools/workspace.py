@@ -1,19 +1,18 @@
 """The tools of an agent that works on files: list, read, search, diff, edit, restore; all below one folder.
 
-Every path goes through the one resolver in `paths.py`, and only `edit_file` and `restore_file` write: files that match
-a `writable` pattern and no `protected` one. The rule: a call does the whole of what it was asked or raises ToolError,
-and no message holds a path of the machine. This confines what these tools do; it is no sandbox, and what a command does
-is the business of its isolation.
+The rule: a call does the whole of what it was asked or raises ToolError, and no message holds a path of the machine.
+This confines what these tools do; it is no sandbox, and what a command does is the business of its isolation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.errors import nearest
@@ -22,7 +21,7 @@ from graph_agent.tools.difftext import Version, file_diff
 from graph_agent.tools.files import FileInfo, FileText, read_bytes, sha256
 from graph_agent.tools.paths import Place, Root, checked_patterns, matches, quoted, relative_parts
 from graph_agent.tools.search import Found, search_files
-from graph_agent.tools.textedit import TextEdit, edited_bytes, undone
+from graph_agent.tools.textedit import TextEdit, edited_bytes
 from graph_agent.tools.toolbox import FunctionTool
 
 Base: TypeAlias = Literal["current", "original"]
@@ -54,7 +53,8 @@ class Workspace:
     """A folder, and the glob patterns of what may be changed in it; `protected` wins over `writable`.
 
     `baseline_root` is a pristine copy: what `diff` compares with, `restore_file` brings back and edits on "original"
-    start from. The patterns are those of `paths.matches`; they are held against the real name of a file.
+    start from. Patterns (see `paths.matches`) are held against the real name of a file, `protected` ones also against
+    each name that one link inside gives it.
     """
 
     def __init__(
@@ -90,7 +90,6 @@ class Workspace:
         """Find the lines that hold a text, or match a regular expression, in the files that match a glob pattern.
 
         The name of a folder stands for all that lies below it.
-        Raises ToolError: bad_pattern, timeout, not_found (no file matches), bad_path, outside_workspace.
         """
         pattern = "/".join(relative_parts(glob)) or "**"
         found = self._found(self._root)
@@ -115,8 +114,8 @@ class Workspace:
     def edit_file(self, path: str, edits: tuple[TextEdit, ...], on: Base = "current", before: str = "") -> Changed:
         """Replace text that occurs exactly once in a file; all edits or none. A repeated call changes nothing more.
 
-        On "original" the edits start from the original file, whatever it holds now. `before` is the SHA-256 that the
-        file is expected to have: one that has another, and not the edits either, is not written (changed_meanwhile).
+        On "original" the edits start from the original file, whatever it holds now. A file that has another SHA-256
+        than `before`, and not the edits either, is not written (changed_meanwhile).
         """
         place = self._for_writing(path)
         with self._writing:
@@ -131,17 +130,15 @@ class Workspace:
         with self._writing:
             return self._put(place, self._bytes(place), self._original_bytes(place.name))
 
-    def check_writable(self, path: str) -> str:
-        """The real name of a file that may be changed. Raises the ToolError that an edit of it would."""
-        return self._for_writing(path).name
-
     def tools(self) -> tuple[FunctionTool, ...]:
         """The six as tools for a Toolbox. `list_files` costs no turn."""
-        read: tuple[Callable[..., Any], ...] = (self.read_file, self.search, self.diff)
         return (
             FunctionTool(self.list_files, metered=False),
-            *map(FunctionTool, read),
-            *(FunctionTool(function, effect="write") for function in (self.edit_file, self.restore_file)),
+            FunctionTool(self.read_file),
+            FunctionTool(self.search),
+            FunctionTool(self.diff),
+            FunctionTool(self.edit_file, effect="write"),
+            FunctionTool(self.restore_file, effect="write"),
         )
 
     def _found(self, root: Root) -> dict[str, Place]:
@@ -154,15 +151,21 @@ class Workspace:
 
     def _for_writing(self, path: str) -> Place:
         place = self._root.resolve(path)
-        pattern = next((one for one in self._protected if matches(place.name, (one,))), None)
         hint = f"May be changed: {', '.join(map(quoted, self._writable[:10])) or 'nothing'}."
-        if pattern is not None:
-            message = f"{quoted(place.name)} is protected by the pattern {quoted(pattern)} and stays as it is."
-            raise ToolError("protected", message, hint=hint)
+        for name, pattern in product(self._names(place.name), self._protected):
+            if matches(name, (pattern,)):
+                message = f"{quoted(name)} is protected by the pattern {quoted(pattern)} and stays as it is."
+                raise ToolError("protected", message, hint=hint)
         if not matches(place.name, self._writable):
             message = f"{quoted(place.name)} is not among the files that may be changed."
             raise ToolError("not_allowed", message, hint=hint)
         return place
+
+    def _names(self, name: str) -> list[str]:
+        """A file's real name, and what it is called through one link of the workspace."""
+        links = (place for place in files.walk(self._root.folder, limit=self._limits.entries) if place.kind == "link")
+        pairs = ((link.name, files.behind(self._root, link).name) for link in links)
+        return [name, *(link + name[len(real) :] for link, real in pairs if f"{name}/".startswith(f"{real}/"))]
 
     def _original(self) -> Root:
         if self._baseline is None:
@@ -187,27 +190,18 @@ class Workspace:
                 return result
         elif current is None:
             raise self._not_found(name)
-        elif before != now and self._in_place(name, edits, before, current):
+        elif self._made.get((name, edits)) == now != before or self._led_here(name, edits, before, current):
             return current
         elif before in ("", now):
             return edited_bytes(current, edits, name)
         hint = "Read it again and make the edits for what stands there now."
         raise ToolError("changed_meanwhile", f"{quoted(name)} is not what the edits were made for.", hint=hint)
 
-    def _in_place(self, name: str, edits: tuple[TextEdit, ...], before: str, current: bytes) -> bool:
-        """Whether this object made the edits, or they lead here from the text that they may have been meant for."""
-        if not before and self._made.get((name, edits)) == sha256(current):
-            return True
-        starts = []
+    def _led_here(self, name: str, edits: tuple[TextEdit, ...], before: str, current: bytes) -> bool:
+        """Whether the edits, taken back, lead to the text that they were meant for."""
         with suppress(ToolError):
-            starts.append(self._original_bytes(name))
-        with suppress(ToolError):
-            if before:
-                starts.append(edited_bytes(current, undone(edits), name))
-        for start in starts:
-            with suppress(ToolError):
-                if before in ("", sha256(start)) and edited_bytes(start, edits, name) == current:
-                    return True
+            start = edited_bytes(current, [TextEdit(edit.new, edit.old) for edit in edits], name)
+            return before == sha256(start) and edited_bytes(start, edits, name) == current
         return False
 
     def _put(self, place: Place, current: bytes | None, raw: bytes) -> Changed:
@@ -221,7 +215,7 @@ class Workspace:
         return Changed(path=place.name, before=before, after=sha256(raw), already=already)
 
     def _file_diff(self, name: str, old: Place | None, new: Place | None) -> str:
-        if old and new and files.info(name, old).sha256 == files.info(name, new).sha256:
+        if old and new and files.info(name, old) == files.info(name, new):
             return ""
         return file_diff(name, self._version(old), self._version(new))
 

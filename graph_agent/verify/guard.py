@@ -1,8 +1,8 @@
-"""The guard: what a patch may not do, however green the tests are.
+r"""The guard: what a patch may not do, however green the tests are.
 
 It compares the workspace with what it was, so it doesn't matter by whose hand a file changed: an edit, a test that
-writes, a command. The rule: each finding is a sentence about a fact in the files, the diff or the counts; one finding
-is enough to fail.
+writes, a command. A mark in a diff counts when the new lines of a file have more of it than the old ones, so what only
+moved is no finding. The rule: each finding is a sentence about a fact, and one finding is enough to fail.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING
-
-from graph_agent.verify.marks import FileChange, marks_of
 
 if TYPE_CHECKING:
     from graph_agent.tools.files import FileInfo
@@ -25,14 +24,14 @@ def guard_files(
     """Files that changed, came or went against the rules, and too many changed files."""
     old, new = ({file.path: file.sha256 for file in files} for files in (before, now))
     changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-    found = [f"{path} {_what(path, old, new)}, and may not" for path in changed if not may_write(path)]
+    found = []
+    for path in changed:
+        if not may_write(path):
+            what = "was added" if path not in old else "was removed" if path not in new else "changed"
+            found.append(f"{path} {what}, and may not")
     if len(changed) > max_files:
         found.append(f"{len(changed)} files changed, at most {max_files} may: {', '.join(changed)}")
     return tuple(found)
-
-
-def _what(path: str, old: dict[str, str], new: dict[str, str]) -> str:
-    return "was added" if path not in old else "was removed" if path not in new else "changed"
 
 
 def guard_counts(before: TestCounts | None, now: TestCounts | None, command: str) -> tuple[str, ...]:
@@ -49,48 +48,109 @@ def guard_counts(before: TestCounts | None, now: TestCounts | None, command: str
 def guard_diff(diff: str, forbidden: Collection[str] = ()) -> tuple[str, ...]:
     """Marks of a patch that quiets the tests instead of mending the code, in a unified diff.
 
-    `forbidden` are regular expressions that no added line may match, besides those of `marks.py`.
+    `forbidden` are regular expressions that no added line may match, besides the marks below.
     """
-    found = [f"{change.path}: {mark}" for change in _changes(diff) for mark in marks_of(change, forbidden)]
-    binary = [line for line in diff.split("\n") if line.startswith("Binary files ")]
-    return (*dict.fromkeys(found), *(f"{line}: what it holds can't be looked at" for line in binary))
-
-
-def _changes(diff: str) -> Iterator[FileChange]:
-    """The files of a diff. Lines that only moved within one are neither removed nor added."""
+    found: dict[str, None] = {}
     for section in re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE):
         head, *hunks = re.split(r"^(?=@@ )", section, flags=re.MULTILINE)
+        names = re.findall(r"^(?:---|\+\+\+) \"?[ab]/(.*?)\"?\t?$", head, re.MULTILINE)
         lines = [line for hunk in hunks for line in hunk.split("\n")]
-        removed, added = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
-        if not removed and not added:
-            continue
-        moved = Counter(removed) & Counter(added)
-        yield FileChange(
-            path=_path(head),
-            removed=_without(removed, moved),
-            added=_without(added, moved),
-            before=_side(lines, "-"),
-            after=_side(lines, "+"),
-        )
+        found |= dict.fromkeys(f"{names[-1] if names else '?'}: {mark}" for mark in _marks(lines, forbidden))
+        binary = re.findall(r"^Binary files .*", head, re.MULTILINE)
+        found |= dict.fromkeys(f"{line}: what it holds can't be looked at" for line in binary)
+    return tuple(found)
 
 
-def _path(head: str) -> str:
-    """The name of the file in the head of its section: the new one where there is one."""
-    names = re.findall(r"^(?:---|\+\+\+) \"?(?:a|b)/(.*?)\"?\t?$", head, re.MULTILINE)
-    return str(names[-1]) if names else "?"
+def _marks(lines: list[str], forbidden: Collection[str]) -> Iterator[str]:
+    """What is wrong with the change of one file. Lines that only moved within it are neither removed nor added."""
+    out, into = (Counter(line[1:] for line in lines if line.startswith(sign)) for sign in "-+")
+    removed, added = list((out - into).elements()), list((into - out).elements())
+
+    def grew(pattern: str | re.Pattern[str], old: Iterable[str], new: Iterable[str]) -> bool:
+        return sum(bool(re.search(pattern, line)) for line in new) > sum(bool(re.search(pattern, line)) for line in old)
+
+    for finding, pattern in _ADDED.items():
+        if grew(pattern, _code(removed), _code(added)):
+            yield finding
+    for text in forbidden:
+        if grew(text, removed, added):
+            yield f"a forbidden mark was added: {text}"
+    if _swallowing(lines, "+") > _swallowing(lines, "-"):
+        yield "a broad except that swallows what it catches was added"
+    if grew(_ASSERT, added, removed):
+        yield "an assert was removed"
+    before, after = _looseness(removed), _looseness(added)
+    exact = any(_ASSERT.match(line) and not _ABOUT.search(line) for line in removed)
+    if any(after.get(name, value) > value for name, value in before.items()) or (
+        exact and grew(_ABOUT, _checks(removed), _checks(added))
+    ):
+        yield "a tolerance was loosened"
 
 
-def _side(lines: list[str], sign: str) -> tuple[str, ...]:
-    """One side of the hunks. The line that begins a hunk stays, without depth, so that no block runs across it."""
-    return tuple(line if line.startswith("@@ ") else line[1:] for line in lines if line.startswith((sign, " ", "@@ ")))
+_RUNNER = r"[\"'](?:_?pytest|unittest|nose)"
+_ADDED = {
+    "a skip was added": r"@(?:skip(?:If|Unless|if)?|xfail|expectedFailure)\b"
+    r"|\b(?:pytest|mark|unittest)\.(?:skip|xfail|expectedFailure|importorskip|exit)|\bskipTest\b|\bSkipTest\b"
+    r"|\b(?:__test__|collect_ignore(?:_glob)?|pytestmark)\s*=",
+    "a hook of the test runner was added": r"\bdef\s+(?:load_tests|pytest_\w+)\b|\bpytest_plugins\s*=",
+    "`assert True` was added": r"\bassert\s+(?:True|[1-9]\d*|not\s+(?:False|None|0))\s*(?:,|#|$)"
+    r"|\.assert(?:True\(\s*(?:True|1)|False\(\s*(?:False|0|None))\s*[,)]",
+    "an assert that can't fail was added": r"\bassert\b[^#]*\bor\s+(?:True|1)\b"
+    r"|\bassert\s+([\w.]+)\s*(?:==|is)\s*\1\s*(?:,|#|$)|\bassert\s*\([^()]*,[^()]*\)\s*(?:#|$)",
+    "code that looks for the test runner or its caller was added": r"\bPYTEST_\w+"
+    rf"|{_RUNNER}[\"']\s+(?:not\s+)?in\b|\bsys\.modules\.get\(\s*{_RUNNER}"
+    r"|^\s*(?:import|from)\s+(?:_?pytest|unittest|nose)\b|\bsys\._(?:getframe|current_frames)\b"
+    r"|\binspect\.(?:stack|currentframe)\b|\btraceback\.(?:extract|walk|print|format)_stack\b",
+    "a part of the interpreter or of the test runner was replaced": r"\bsys\.modules\[[^\]]+\]\s*=(?!=)"
+    r"|\b(?:unittest|pytest|TestCase|builtins)(?:\.\w+)+\s*=(?!=)|\b__builtins__\b"
+    r"|\bsetattr\(\s*(?:builtins|sys|unittest|pytest)\b"
+    r"|\bsys\.(?:settrace|setprofile|excepthook|displayhook|stdout|stderr)\b\s*(?:=(?!=)|\()",
+    "an exit that may report success was added": r"\bos\.(?:_exit|abort|kill|exec[lv]\w*)\s*\("
+    r"|(?<!def )(?<![\w.])(?:sys\.exit|exit|quit)\s*\(\s*(?:0|None|False)?\s*\)"
+    r"|\braise\s+SystemExit\b(?!\s*\(\s*(?:[1-9]|[\"'f]))",
+    "a text that looks like a test report was added": r"\bRan \d+ tests?\b|\b\d+ passed\b",
+    "a broad except that swallows what it catches was added": r"\bsuppress\s*\(\s*[^)]*\b(?:Base)?Exception\b",
+    "warnings were silenced": r"\b(?:simplefilter|filterwarnings)\s*\(\s*[\"']ignore",
+}
+_HANDLER = re.compile(r"(\s*)except\b\s*\*?\s*(?:[^:#]*\b(?:Base)?Exception(?:Group)?\b[^:#]*)?:(.*)$")
+_RAISES = re.compile(r"[^#]*\braise\b")
+_ASSERT = re.compile(
+    r"^\s*(?:with\s+)?(?:assert\b|(?:self|cls)\.(?:assert\w+|fail\w*)\(|pytest\.(?:raises|fail|warns)\b|[\w.]+\.assert_\w+\()"
+)
+_ABOUT = re.compile(r"\bapprox\s*\(|\bisclose\s*\(|\bassert\w*AlmostEqual|\ballclose\s*\(")
+_NUMBER = r"\s*=\s*(\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)"
+_TOLERANCE = re.compile(rf"\b(abs_tol|rel_tol|atol|rtol|tol|tolerance|eps|epsilon){_NUMBER}", re.IGNORECASE)
+_OF_ASSERT = re.compile(rf"\b(abs|rel|delta|places|decimal){_NUMBER}", re.IGNORECASE)
 
 
-def _without(lines: list[str], moved: Counter[str]) -> tuple[str, ...]:
-    left = Counter(moved)
-    kept = []
-    for line in lines:
-        if left[line] > 0:
-            left[line] -= 1
-        else:
-            kept.append(line)
-    return tuple(kept)
+def _code(lines: list[str]) -> list[str]:
+    return [line for line in lines if not line.lstrip().startswith("#")]
+
+
+def _checks(lines: list[str]) -> list[str]:
+    return [line for line in lines if _ASSERT.match(line) or _ABOUT.search(line)]
+
+
+def _looseness(lines: list[str]) -> dict[str, float]:
+    """The loosest value of each tolerance by name. Decimal places are negative: fewer of them are looser."""
+    found: dict[str, float] = {}
+    texts = (("\n".join(lines), _TOLERANCE), ("\n".join(_checks(lines)), _OF_ASSERT))
+    for name, number in (match for text, pattern in texts for match in pattern.findall(text.lower())):
+        value = -float(number) if name in ("places", "decimal") else float(number)
+        found[name] = max(value, found.get(name, value))
+    return found
+
+
+def _swallowing(lines: list[str], sign: str) -> int:
+    """How many broad handlers of one side of the hunks raise nothing, as far as the diff shows them.
+
+    The line that begins a hunk stays, without depth, so that no block runs across it.
+    """
+    side = [line if line.startswith("@@ ") else line[1:] for line in lines if line.startswith((sign, " ", "@@ "))]
+    count = 0
+    for at, line in enumerate(side):
+        if handler := _HANDLER.match(line):
+            deeper = re.compile(rf"\s*$|{handler[1]}\s")
+            body = takewhile(deeper.match, side[at + 1 :])
+            count += not any(_RAISES.match(text) for text in (handler[2], *body))
+    return count

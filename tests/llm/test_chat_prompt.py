@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_agent.llm.chat import messages, render
 from graph_agent.llm.chat_dialect import Dialect
-from graph_agent.llm.chat_prompt import messages, render
 from graph_agent.protocols import Request
 
 SCHEMA = {"type": "object", "properties": {"plan": {"type": "string", "description": "what to do"}}}
@@ -41,6 +41,7 @@ def test_code_stands_in_a_fence_under_the_name_of_its_file_and_not_as_escapes():
         ```
 
         # observations
+        - 2 of 2: {"id": "O2", "source": "git", "text": "clean"}
 
         ## 1 of 2
         - id: "O1"
@@ -51,31 +52,15 @@ def test_code_stands_in_a_fence_under_the_name_of_its_file_and_not_as_escapes():
         ```
         E  assert 3 == 4
         E  + where
-        ```
-
-        ## 2 of 2
-
-        {"id": "O2", "source": "git", "text": "clean"}"""
+        ```"""
     )
 
 
-def test_a_long_list_of_short_items_is_one_item_a_line():
+def test_a_long_list_of_short_items_is_one_item_a_line_and_numbers_stay_on_one():
     rows = [{"path": f"src/module_{number}.py", "lines": number} for number in range(4)]
-    text = render({"rows": rows})
-    assert len(re.findall("^  {", text, re.MULTILINE)) == 4 and '  {"path": "src/module_3.py", "lines": 3}\n]' in text
-
-
-def test_a_file_given_as_path_and_text_has_the_language_of_its_path():
-    assert "```python\nx = 1\n" in render({"files": [{"path": "a.py", "text": "x = 1\ny = 2\n"}]})
-
-
-def test_a_file_without_a_last_line_break_says_so():
-    assert "no line break" in render({"a.py": "x = 1\ny = 2"})
-    assert "no line break" not in render({"a.py": "x = 1\ny = 2\n"})
-
-
-def test_a_name_that_could_pass_for_markup_is_quoted():
-    assert render({"# a: b": 1, "x\ny": 2}) == '- "# a: b": 1\n- "x\\ny": 2'
+    text = render({"rows": rows, "lines": list(range(100))})
+    assert '- 4 of 4: {"path": "src/module_3.py", "lines": 3}' in text.splitlines()
+    assert len(text.splitlines()) == 7
 
 
 def test_instructions_go_to_the_system_and_the_context_to_the_user():
@@ -96,7 +81,7 @@ def test_without_a_schema_nothing_is_said_about_json():
 
 @pytest.mark.parametrize(
     ("form", "fence"),
-    [("json_schema", False), ("json_object with schema", False), ("json_object", False), ("prompt", True)],
+    [("json_schema", False), ("json_object", False), ("prompt", True)],
 )
 def test_the_schema_with_its_descriptions_is_in_the_prompt_in_every_form(form, fence):
     asked = Request(instructions="Plan.", context={"a": 1}, schema=SCHEMA)

@@ -42,11 +42,9 @@ def test_usage_that_is_missing_or_odd_counts_as_no_tokens(usage):
     [
         ("stop", "stop"),
         (None, "stop"),
-        ("", "stop"),
         ("eos_token", "stop"),
         ("STOP", "stop"),
         ("length", "length"),
-        ("max_tokens", "length"),
         ("MAX_TOKENS", "length"),
         ("content_filter", "refused"),
     ],
@@ -58,7 +56,7 @@ def test_the_finish_reason_decides_how_a_reply_ended(reason, finish):
 def test_an_unknown_finish_reason_is_taken_as_stop_and_said():
     notes: list[str] = []
     assert reply_to(says("text", finish="tired"), on_note=notes.append).finish == "stop"
-    assert notes == ["finish_reason 'tired' is not known; taken as stop"]
+    assert notes == ["finish_reason tired is not known; taken as stop"]
 
 
 @pytest.mark.parametrize(
@@ -83,24 +81,22 @@ def test_a_reply_cut_before_its_first_word_is_cut_and_not_empty():
 @pytest.mark.parametrize(
     ("body", "found"),
     [
-        ("{}", "no choices (it has: nothing)"),
-        ('{"choices":null}', "no choices (it has: choices)"),
-        ('{"choices":[]}', "no choices"),
-        ('{"choices":[{}]}', "no message (it has: nothing)"),
-        ('{"choices":[{"message":null, "text":"x"}]}', "no message (it has: message, text)"),
-        ('{"choices":["hello"]}', "no message (it has: str)"),
-        ("[]", "of type list, not an object"),
-        ("null", "of type NoneType, not an object"),
-        ("<html>nginx</html>", "not JSON but text/html, beginning with '<html>nginx</html>'"),
-        ("", "not JSON but empty"),
-        ('{"choices"', "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ('{"choices":[{"message":{"content":7}}]}', "of type int, not text"),
+        ("{}", "no JSON that has choices with a message; is the base URL right? It is: {}"),
+        ('{"choices":null}', 'It is: {"choices": null}'),
+        ('{"choices":[]}', 'It is: {"choices": []}'),
+        ('{"choices":[{}]}', 'It is: {"choices": [{}]}'),
+        ('{"choices":[{"message":null}]}', 'It is: {"choices": [{"message": null}]}'),
+        ('{"choices":["hello"]}', '["hello"]'),
+        ("[]", "It is: []"),
+        ("null", "It is: null"),
+        ("<html>nginx</html>", "It is: <html>nginx</html>"),
+        ("", "It is: empty"),
+        ("[" * 100_000, "It is: [[["),
+        ('{"error":{"message":"Provider is down"}}', "Provider is down"),
     ],
 )
 def test_a_success_that_is_no_chat_completion_says_what_it_is_and_where(body, found):
-    kind = "text/html" if body.startswith("<") else "application/json"
-    error = error_of(answer(200, body, {"Content-Type": kind}))
+    error = error_of(answer(200, body))
     assert error.kind == "bad_reply" and found in str(error)
     assert str(error).startswith("m-1 at http://127.0.0.1:") and "/v1/chat/completions" in str(error)
 
@@ -113,12 +109,11 @@ def test_a_reply_without_text_is_asked_again_and_then_an_error(content):
         with pytest.raises(ChatError) as caught:
             llm.complete(ASK)
     assert caught.value.kind == "empty" and len(server.asked) == 3
-    assert "finish_reason stop" in str(caught.value) and "asked 3 times" in str(caught.value)
+    assert "finish_reason stop" in str(caught.value)
 
 
-def test_only_reasoning_is_an_empty_reply_that_says_so():
-    error = error_of(says(None, reasoning_content="let me think"))
-    assert error.kind == "empty" and "only reasoning_content" in str(error)
+def test_an_empty_reply_says_what_was_there_instead():
+    assert "the message has: role, content, reasoning_content" in str(error_of(says(None, reasoning_content="hmm")))
 
 
 def test_a_content_of_parts_is_joined_without_the_thinking():
@@ -137,40 +132,17 @@ def test_a_tool_call_in_place_of_text_is_an_error_and_not_an_empty_reply():
     assert error.kind == "bad_reply" and "tool" in str(error) and not error.retryable
 
 
-@pytest.mark.parametrize("kind", ["text/event-stream; charset=utf-8", "application/json"])
-def test_a_stream_that_nobody_asked_for_is_named(kind):
-    body = 'data: {"choices":[{"delta":{"content":"he"}}]}\n\ndata: [DONE]\n\n'
-    error = error_of(answer(200, body, {"Content-Type": kind}))
-    assert error.kind == "bad_reply" and "stream of events" in str(error)
-
-
-def test_a_wrong_content_type_does_not_matter_when_the_body_is_right():
-    assert reply_to(success(completion("fine"), {"Content-Type": "text/plain"})).text == "fine"
-
-
 def test_a_byte_order_mark_does_not_matter():
     assert reply_to(answer(200, b"\xef\xbb\xbf" + json.dumps(completion("fine")).encode())).text == "fine"
 
 
 def test_bytes_that_are_not_utf_8_are_an_error_and_never_replaced():
     error = error_of(answer(200, b'{"choices":[{"message":{"content":"\xff"}}]}'))
-    assert error.kind == "bad_reply" and "not UTF-8" in str(error)
-
-
-def test_a_packed_body_that_was_not_asked_for_is_named():
-    error = error_of(answer(200, b"\x1f\x8b", {"Content-Encoding": "gzip"}))
-    assert "gzip" in str(error) and error.kind == "bad_reply"
+    assert error.kind == "bad_reply" and "no JSON" in str(error)
 
 
 def test_half_of_a_surrogate_pair_becomes_a_question_mark():
     assert reply_to(says("cut \ud83d")).text == "cut ?"
-
-
-def test_an_error_in_a_success_is_an_error_with_its_own_status():
-    error = error_of(success({"error": {"message": "Provider is down", "code": 502}}))
-    assert error.status == 502 and error.retryable and "Provider is down" in str(error)
-    error = error_of(success({"error": "Unexpected endpoint or method."}))
-    assert error.status == 200 and not error.retryable and "Unexpected endpoint" in str(error)
 
 
 def test_a_model_that_broke_off_is_asked_again():
@@ -194,7 +166,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_no_json_at_all_makes_anything_but_a_reply_or_a_chat_error(body):
     try:
-        reply = read_reply(json.dumps(body), "application/json", str, lambda text: None)
+        reply = read_reply(json.dumps(body).encode(), lambda text: None)
     except ChatError:
         return
     assert isinstance(reply.text, str) and reply.finish in ("stop", "length", "refused")

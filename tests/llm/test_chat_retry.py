@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 import time
 from email.utils import formatdate
+from typing import Any
 
 import pytest
 
 from graph_agent.llm.chat import ChatError, ChatLLM, ChatSettingError
-from graph_agent.llm.chat_status import seconds_to_wait
-from graph_agent.protocols import GraphAgentError, LLMError, Request
-from tests.llm.chat_server import answer, hangs_up, refuses, says, serve, silence
+from graph_agent.protocols import Request
+from tests.llm.chat_server import Server, answer, hangs_up, refuses, says, serve, silence
 
 ASK = Request(instructions="Say hello.", context={"to": "you"})
 BACKOFF, CAP = 1.0, 60.0
 
 
-class Clock:
-    """Time that passes only in `sleep`."""
-
-    def __init__(self, llm: ChatLLM) -> None:
-        self.now, self.sleeps = 1000.0, []
-        llm._clock, llm._sleep = lambda: self.now, self.sleep
-
-    def sleep(self, seconds: float) -> None:
-        self.sleeps.append(seconds)
-        self.now += seconds
+def unhurried(server: Server, **options: Any) -> tuple[ChatLLM, list[float]]:
+    """A model that does not sleep, and how long it would have slept."""
+    sleeps: list[float] = []
+    llm = ChatLLM(server.url, "m", **options)
+    llm._sleep = sleeps.append
+    return llm, sleeps
 
 
 @pytest.mark.parametrize(
@@ -51,31 +47,29 @@ class Clock:
 def test_the_wait_is_what_the_server_asks_for_in_any_form_up_to_a_cap(header, seconds):
     notes: list[str] = []
     value = formatdate(time.time() + header, usegmt=True) if isinstance(header, int) else header
-    headers = {"Date": formatdate(usegmt=True)} | ({} if value is None else {"Retry-After": value})
+    headers = {} if value is None else {"Retry-After": value}
     with serve(answer(429, "{}", headers), says()) as server:
-        llm = ChatLLM(server.url, "m", on_note=notes.append)
-        clock = Clock(llm)
+        llm, sleeps = unhurried(server, on_note=notes.append)
         llm.complete(ASK)
-    assert clock.sleeps == [pytest.approx(seconds, abs=1.01 if isinstance(header, int) else 1e-6)]
-    assert f"asking again in {clock.sleeps[0]:.1f} s (try 2 of 3)" in notes[0]
+    assert sleeps == [pytest.approx(seconds, abs=1.01 if isinstance(header, int) else 1e-6)]
+    assert f"asking again in {sleeps[0]:.1f} s (try 2 of 3)" in notes[0]
 
 
-def test_a_date_is_measured_by_the_clock_of_the_server():
-    headers = {"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}
-    assert seconds_to_wait(headers) == 30
-    assert seconds_to_wait({"retry-after": headers["retry-after"]}, now=1445412500.0) == 10
-    assert seconds_to_wait({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+def test_milliseconds_come_before_seconds():
+    with serve(answer(429, "{}", {"Retry-After-Ms": "250", "Retry-After": "9"}), says()) as server:
+        llm, sleeps = unhurried(server)
+        llm.complete(ASK)
+    assert sleeps == [0.25]
 
 
 def test_without_a_word_from_the_server_the_wait_doubles():
     with serve(*[answer(503, "")] * 3, says()) as server:
-        llm = ChatLLM(server.url, "m", retries=3)
-        clock = Clock(llm)
+        llm, sleeps = unhurried(server, retries=3)
         llm.complete(ASK)
-    assert clock.sleeps == [1, 2, 4]
+    assert sleeps == [1, 2, 4]
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 407, 422, 501, 505])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 501])
 def test_what_cannot_pass_is_never_asked_again(status):
     with serve(answer(status, '{"error":"no"}', {"Retry-After": "0"})) as server:
         with pytest.raises(ChatError) as caught:
@@ -84,29 +78,14 @@ def test_what_cannot_pass_is_never_asked_again(status):
     assert caught.value.status == status and not caught.value.retryable
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
 def test_what_may_pass_is_asked_again_as_often_as_allowed_and_no_more(status):
     with serve(*[answer(status, "busy")] * 9) as server:
-        llm = ChatLLM(server.url, "m", retries=2)
-        Clock(llm)
+        llm, _ = unhurried(server, retries=2)
         with pytest.raises(ChatError) as caught:
             llm.complete(ASK)
     assert len(server.asked) == 3
-    assert caught.value.attempts == 3 and "(asked 3 times)" in str(caught.value) and "busy" in str(caught.value)
-
-
-def test_no_retries_means_one_call():
-    with serve(answer(503, "")) as server:
-        with pytest.raises(ChatError, match="503"):
-            ChatLLM(server.url, "m", retries=0).complete(ASK)
-    assert len(server.asked) == 1
-
-
-def test_a_spent_quota_is_not_asked_again_although_its_status_says_too_many_requests():
-    with serve(refuses("You exceeded your current quota", status=429, code="insufficient_quota")) as server:
-        with pytest.raises(ChatError, match="no credit left") as caught:
-            ChatLLM(server.url, "m").complete(ASK)
-    assert caught.value.kind == "rate_limited" and len(server.asked) == 1
+    assert "busy" in str(caught.value)
 
 
 def test_a_timeout_and_a_broken_connection_are_asked_again():
@@ -117,14 +96,11 @@ def test_a_timeout_and_a_broken_connection_are_asked_again():
 
 
 def test_a_wait_past_the_total_deadline_is_not_begun():
-    notes: list[str] = []
     with serve(answer(429, "{}", {"Retry-After": "50"})) as server:
-        llm = ChatLLM(server.url, "m", total_timeout=40, on_note=notes.append)
-        clock = Clock(llm)
+        llm, sleeps = unhurried(server, total_timeout=40)
         with pytest.raises(ChatError) as caught:
             llm.complete(ASK)
-    assert clock.sleeps == [] and caught.value.kind == "rate_limited" and caught.value.wait == 50
-    assert "no time is left to wait 50.0 s" in notes[0]
+    assert sleeps == [] and caught.value.kind == "rate_limited" and caught.value.wait == 50
 
 
 def test_all_tries_share_one_total_deadline():
@@ -145,31 +121,23 @@ def test_a_404_names_the_url_that_was_called_and_reads_the_page():
             ChatLLM(f"http://127.0.0.1:{server.port}/api", "m").complete(ASK)
     assert caught.value.kind == "not_found"
     assert f"http://127.0.0.1:{server.port}/api/chat/completions" in str(caught.value)
-    assert "'404 Not Found'" in str(caught.value) and "<" not in str(caught.value)
-
-
-def test_an_error_shows_the_servers_sentence_and_not_its_codes():
-    with serve(refuses("No such luck.", code="no_luck", param="luck")) as server:
-        with pytest.raises(ChatError) as caught:
-            ChatLLM(server.url, "m").complete(ASK)
-    assert str(caught.value).endswith("the server answered 400 Bad Request, saying: No such luck.")
-    assert caught.value.param == "luck" and "no_luck" in caught.value.said
+    assert "404 Not Found nginx" in str(caught.value) and "<" not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_says_what_to_check(status):
     with serve(refuses("Incorrect API key provided", status=status)) as server:
-        with pytest.raises(ChatError, match="Check api_key") as caught:
+        with pytest.raises(ChatError, match="check the API key") as caught:
             ChatLLM(server.url, "m", "sk-wrong-key").complete(ASK)
     assert caught.value.kind == "unauthorized"
 
 
-def test_a_list_of_faults_becomes_one_sentence_without_what_was_echoed():
+def test_a_list_of_faults_is_shown_without_what_was_echoed():
     fault = {"type": "missing", "loc": ["body", "model"], "msg": "Field required", "input": {"messages": "long" * 99}}
     with serve(answer(422, json.dumps({"detail": [fault]}))) as server:
         with pytest.raises(ChatError) as caught:
             ChatLLM(server.url, "m").complete(ASK)
-    assert "body.model; Field required" in str(caught.value) and "longlong" not in str(caught.value)
+    assert "Field required" in str(caught.value) and "longlong" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -183,17 +151,12 @@ def test_a_list_of_faults_becomes_one_sentence_without_what_was_echoed():
         {"max_wait": -1},
         {"extra": {"messages": []}},
         {"extra": {"stream": True}},
-        {"extra": {"x": {1, 2}}},
     ],
 )
 def test_settings_that_make_no_sense_are_refused_when_the_model_is_built(options):
     with pytest.raises(ChatSettingError) as caught:
         ChatLLM("http://localhost", "m", **options)
     assert next(iter(options)) in str(caught.value)
-
-
-def test_every_error_is_an_error_of_this_package():
-    assert issubclass(ChatError, LLMError) and issubclass(ChatSettingError, GraphAgentError)
 
 
 def test_context_that_is_not_json_is_an_error_before_any_call():

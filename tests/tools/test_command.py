@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools.command import CommandResult, Commands, parse_command
+from graph_agent.tools import command, isolation
+from graph_agent.tools.command import OUTPUT_LIMIT, CommandResult, Commands, parse_command
 from graph_agent.tools.toolbox import Toolbox
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
@@ -87,26 +88,6 @@ def test_operators_inside_a_word_are_data(tmp_path: Path) -> None:
     assert Commands(tmp_path, [argv], timeout=20, isolation="none").run_command(list(argv)).output == "a; b | $(c)\n"
 
 
-@pytest.mark.parametrize("allowed", [["pytest"], [()], [("",)], [("a", "b\0")], [("a", 1)]])
-def test_an_allow_list_that_is_none_is_refused_at_once(tmp_path: Path, allowed: Any) -> None:
-    with pytest.raises(ToolError, match="is no command"):
-        Commands(tmp_path, allowed, timeout=5)
-
-
-@pytest.mark.parametrize("timeout", [0, -3, float("nan")])
-def test_a_policy_without_time_is_refused(tmp_path: Path, timeout: float) -> None:
-    with pytest.raises(ToolError, match="leaves no time"):
-        Commands(tmp_path, [("true",)], timeout=timeout)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, 5.1, float("nan"), float("inf")])
-def test_a_timeout_above_the_policys_is_refused(tmp_path: Path, timeout: float) -> None:
-    argv = (sys.executable, "-V")
-    commands = Commands(tmp_path, [argv], timeout=5, isolation="none")
-    with pytest.raises(ToolError, match="within the policy's 5 s"):
-        commands.run_command(argv, timeout)
-
-
 def test_the_exit_code_and_both_streams_in_their_order_come_back(run: Run) -> None:
     result = run("import sys; print(1); print(2, file=sys.stderr); print(3); sys.exit(7)")
     assert (result.exit_code, result.output, result.timed_out, result.problem) == (7, "1\n2\n3\n", False, "")
@@ -134,10 +115,11 @@ def test_a_program_found_only_in_the_workspace_is_not_run_by_its_name(
 
 
 @POSIX
-def test_a_file_that_is_no_program_is_a_result_that_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_no_program_is_a_result_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "limited", lambda argv: argv)  # by a shell, which has an exit code of its own for it
     (tmp_path / "x").write_bytes(b"\x00\x01")
     (tmp_path / "x").chmod(0o755)
-    result = Commands(tmp_path, [("./x",)], timeout=5, isolation="none", memory_limit=None).run_command(("./x",))
+    result = Commands(tmp_path, [("./x",)], timeout=5, isolation="none").run_command(("./x",))
     assert result.exit_code is None and result.problem.startswith("command could not be started: ./x: ")
 
 
@@ -236,10 +218,10 @@ def test_there_is_no_terminal(run: Run) -> None:
 
 def test_a_flood_keeps_its_head_its_tail_and_its_exit_code(run: Run) -> None:
     flood = "print('first'); [sys.stdout.write('x' * 1000) for _ in range(30000)]; print('FAILED t.py::a'); sys.exit(3)"
-    result = run(f"import sys; {flood}", output_limit=5000)
+    result = run(f"import sys; {flood}")
     assert result.exit_code == 3
     assert result.output.startswith("first\n") and result.output.rstrip().endswith("FAILED t.py::a")
-    assert len(result.output) < 10_000 and f"{result.dropped} bytes dropped" in result.output
+    assert len(result.output) < 2 * OUTPUT_LIMIT and f"{result.dropped} bytes dropped" in result.output
     assert result.dropped > 29_000_000
 
 
@@ -258,11 +240,9 @@ def test_the_locale_of_the_caller_does_not_matter(run: Run, monkeypatch: pytest.
 def test_a_command_sees_only_the_listed_variables(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "zz-CANARY-123")
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    result = run(
-        "import os; print(sorted(os.environ), os.environ['EXTRA'], os.environ['LANG'])", environment={"EXTRA": "1"}
-    )
+    result = run("import os; print(sorted(os.environ), os.environ['LANG'])")
     assert "OPENAI_API_KEY" not in result.output and "PYTHONPATH" not in result.output
-    assert "'GIT_TERMINAL_PROMPT'" in result.output and result.output.endswith("1 C.UTF-8\n")
+    assert "'GIT_TERMINAL_PROMPT'" in result.output and result.output.endswith(" C.UTF-8\n")
     assert "zz-CANARY-123" not in run("import os; print(dict(os.environ))").output
 
 
@@ -288,8 +268,11 @@ def test_the_output_does_not_tell_where_the_workspace_lies(run: Run, tmp_path: P
 
 
 @LINUX
-def test_a_loop_that_allocates_for_ever_is_stopped_by_the_memory_limit(run: Run) -> None:
-    result = run("x = []\nwhile True: x.append(bytearray(10**7))", memory_limit=200 * 1024**2)
+def test_a_loop_that_allocates_for_ever_is_stopped_by_the_memory_limit(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation, "MEMORY", 200 * 1024**2)
+    result = run("x = []\nwhile True: x.append(bytearray(10**7))")
     assert result.exit_code == 1 and "MemoryError" in result.output
 
 
@@ -297,10 +280,8 @@ def test_the_tool_offers_the_listed_commands_and_no_other(tmp_path: Path) -> Non
     argv = (sys.executable, "-c", "print('a b')")
     (tool,) = Commands(tmp_path, [argv], timeout=20, isolation="none").tools()
     assert (tool.name, tool.effect, tool.metered) == ("run_command", "execute", True)
-    assert "print(" in tool.description
-    assert tool.schema["required"] == ["argv"] and set(tool.schema["properties"]) == {"argv", "timeout"}
+    assert list(tool.schema["properties"]) == ["argv"]  # nobody chooses the time
     box = Toolbox([tool])
     assert box.call("run_command", argv=list(argv)).value.output == "a b\n"
-    assert box.call("run_command", argv=argv, timeout=30).error.kind == "bad_arguments"
     refused = box.call("run_command", argv=("rm", "-r"))
     assert (refused.error.kind, refused.verdict) == ("not_allowed", "refused: not allowed")

@@ -4,8 +4,8 @@ import stat
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools import copying
-from graph_agent.tools.copying import copy_workspace
+from graph_agent.tools import copying, files
+from graph_agent.tools.copying import apply_files, copy_workspace
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.workspace import Workspace
 
@@ -117,3 +117,96 @@ def test_a_hard_link_is_copied_as_a_file_of_its_own(source, tmp_path):
     os.link(source / "run.sh", source / "twin.sh")
     copy_workspace(source, tmp_path / "copy")
     assert (tmp_path / "copy" / "twin.sh").stat().st_nlink == 1
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """A workspace, and the copy in which two of its three files were changed."""
+    for folder, mark in (("ws", "old"), ("copy", "new")):
+        (tmp_path / folder / "in").mkdir(parents=True)
+        (tmp_path / folder / "a.py").write_text(f"a {mark}", encoding="utf-8")
+        (tmp_path / folder / "in" / "b.py").write_text(f"b {mark}", encoding="utf-8")
+        (tmp_path / folder / "c.py").write_text("c", encoding="utf-8")
+    return tmp_path / "ws", tmp_path / "copy"
+
+
+BEFORE = {"in/b.py": files.sha256(b"b old"), "a.py": files.sha256(b"a old")}
+
+
+def contents(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_files_named_are_brought_over_and_returned_in_order(pair):
+    ws, copy = pair
+    assert apply_files(ws, copy, BEFORE) == ("a.py", "in/b.py")
+    assert contents(ws) == {"a.py": "a new", "in/b.py": "b new", "c.py": "c"}
+
+
+def test_a_file_that_is_not_named_stays(pair):
+    ws, copy = pair
+    apply_files(ws, copy, {"a.py": files.sha256(b"a old")})
+    assert contents(ws)["in/b.py"] == "b old"
+
+
+@pytest.mark.parametrize("changed", ["a.py", "in/b.py"])
+def test_a_file_that_changed_meanwhile_stops_all_of_it(pair, changed):
+    ws, copy = pair
+    (ws / changed).write_text("mine", encoding="utf-8")
+    before = contents(ws)
+    with pytest.raises(ToolError) as caught:
+        apply_files(ws, copy, BEFORE)
+    assert caught.value.kind == "changed_meanwhile"
+    assert changed in str(caught.value)
+    assert contents(ws) == before
+
+
+def test_a_file_that_is_gone_counts_as_changed(pair):
+    ws, copy = pair
+    (ws / "a.py").unlink()
+    with pytest.raises(ToolError, match="changed while"):
+        apply_files(ws, copy, BEFORE)
+
+
+def test_a_new_file_is_made_and_one_that_appeared_meanwhile_stops_it(pair):
+    ws, copy = pair
+    (copy / "d.py").write_text("d", encoding="utf-8")
+    assert apply_files(ws, copy, {"d.py": ""}) == ("d.py",)
+    assert contents(ws)["d.py"] == "d"
+    with pytest.raises(ToolError, match="changed while"):
+        apply_files(ws, copy, {"d.py": ""})
+
+
+def test_a_write_that_fails_takes_back_those_before_it(pair, monkeypatch):
+    ws, copy = pair
+    (copy / "A.py").write_text("new", encoding="utf-8")  # sorted first, and not there yet
+    before, really = contents(ws), files.replace
+
+    def full(place, raw, mode):
+        if place.name == "in/b.py":
+            raise ToolError("io_error", "No space left on device.")
+        really(place, raw, mode)
+
+    monkeypatch.setattr(files, "replace", full)
+    with pytest.raises(ToolError, match="No space left"):
+        apply_files(ws, copy, {**BEFORE, "A.py": ""})
+    assert contents(ws) == before
+
+
+@POSIX
+def test_the_mode_of_a_file_is_kept(pair):
+    ws, copy = pair
+    (ws / "a.py").chmod(0o750)
+    apply_files(ws, copy, BEFORE)
+    assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o750
+
+
+def test_a_path_that_leads_out_is_refused(pair):
+    ws, copy = pair
+    with pytest.raises(ToolError) as caught:
+        apply_files(ws, copy, {"../copy/a.py": files.sha256(b"a new")})
+    assert caught.value.kind == "outside_workspace"

@@ -100,7 +100,9 @@ while not os.path.exists("beat"):
 
 
 @WORKS
-def test_the_home_is_hidden_but_for_the_workspace_and_the_interpreter(outside: Path) -> None:
+def test_the_home_is_hidden_but_for_the_workspace_and_the_interpreter(
+    outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = outside / "home"
     workspace = home / "work"
     venv = home / "venv" / "bin"
@@ -111,7 +113,8 @@ def test_the_home_is_hidden_but_for_the_workspace_and_the_interpreter(outside: P
     program = venv / "tool"
     program.write_text("#!/bin/sh\nls -a ..; cat ../secret; touch made\n", encoding="utf-8")
     program.chmod(0o755)
-    argv = isolated(bubblewrap()[0], [str(program)], root=workspace, writable=(), program=program, home=home)
+    monkeypatch.setenv("HOME", str(home))
+    argv = isolated(bubblewrap()[0], [str(program)], root=workspace, writable=(), program=program)
     said = subprocess.run(argv, capture_output=True, encoding="utf-8", check=False)
     assert said.stdout.split() == [".", "..", "venv", "work"]
     assert "secret" in said.stderr
@@ -119,11 +122,10 @@ def test_the_home_is_hidden_but_for_the_workspace_and_the_interpreter(outside: P
 
 
 @WORKS
-def test_a_workspace_that_is_the_home_itself_still_runs(outside: Path) -> None:
+def test_a_workspace_that_is_the_home_itself_still_runs(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = Path("/bin/sh")
-    argv = isolated(
-        bubblewrap()[0], ["/bin/sh", "-c", "touch made"], root=outside, writable=(), program=program, home=outside
-    )
+    monkeypatch.setenv("HOME", str(outside))
+    argv = isolated(bubblewrap()[0], ["/bin/sh", "-c", "touch made"], root=outside, writable=(), program=program)
     assert subprocess.run(argv, check=False).returncode == 0
     assert (outside / "made").exists()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.tools.python import has_module, interpreter_of
+from graph_agent.tools.workbench import has_module, interpreter_of
 
 PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 

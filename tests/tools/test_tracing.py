@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graph_agent import ToolError
-from graph_agent.tools.tracing import TestTracer
+from graph_agent.tools.workbench import Bench, workbench
 
 UNITTEST = (sys.executable, "-m", "unittest", "discover")
 CODE = """\
@@ -30,6 +30,12 @@ class TotalTest(unittest.TestCase):
 """
 
 
+def bench_of(root: Path, argv: tuple[str, ...] = UNITTEST, timeout: float = 30) -> Bench:
+    return Bench(
+        root=root, baseline=root, writable=(), protected=(), commands=(argv,), tests=(argv,), timeout=timeout
+    )
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     root = tmp_path / "workspace"
@@ -40,7 +46,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def test_the_lines_of_failing_and_passing_tests(workspace: Path) -> None:
-    trace = TestTracer(workspace, (UNITTEST,), timeout=30).trace_tests(UNITTEST)
+    trace = bench_of(workspace).trace_tests(UNITTEST)
     assert trace.failing["shop.py"] == (2, 3)
     assert trace.passing["shop.py"] == (2, 4)
     assert trace.traceback == {"test_shop.py": (9,)}
@@ -48,13 +54,13 @@ def test_the_lines_of_failing_and_passing_tests(workspace: Path) -> None:
 
 
 def test_nothing_is_left_in_the_workspace(workspace: Path) -> None:
-    TestTracer(workspace, (UNITTEST,), timeout=30).trace_tests(UNITTEST)
+    bench_of(workspace).trace_tests(UNITTEST)
     assert sorted(path.name for path in workspace.iterdir()) == ["shop.py", "test_shop.py"]
 
 
 def test_a_test_that_hangs_is_named_as_unfinished(workspace: Path) -> None:
     (workspace / "shop.py").write_text(CODE.replace("return 1", "\n        while True: pass"), encoding="utf-8")
-    trace = TestTracer(workspace, (UNITTEST,), timeout=2).trace_tests(UNITTEST)
+    trace = bench_of(workspace, timeout=2).trace_tests(UNITTEST)
     assert [name.rpartition(".")[2] for name, outcome in trace.tests if outcome == "unfinished"] == ["test_none"]
     assert 4 in trace.failing["shop.py"]
 
@@ -62,25 +68,25 @@ def test_a_test_that_hangs_is_named_as_unfinished(workspace: Path) -> None:
 @pytest.mark.parametrize("argv", [(), ("ls",), UNITTEST[:-1], (*UNITTEST, "-v"), (sys.executable, "-c", "print(1)")])
 def test_what_is_no_test_command_of_the_policy_is_not_run(workspace: Path, argv: tuple[str, ...]) -> None:
     with pytest.raises(ToolError) as refused:
-        TestTracer(workspace, (UNITTEST,), timeout=30).trace_tests(argv)
+        bench_of(workspace).trace_tests(argv)
     assert refused.value.kind == "not_allowed"
 
 
 @pytest.mark.parametrize("argv", [("make", "test"), (sys.executable, "-c", "print(1)")])
 def test_a_command_that_cannot_be_traced_says_so(workspace: Path, argv: tuple[str, ...]) -> None:
     with pytest.raises(ToolError) as none:
-        TestTracer(workspace, (argv,), timeout=30).trace_tests(argv)
+        bench_of(workspace, argv).trace_tests(argv)
     assert none.value.kind == "no_trace"
 
 
 def test_a_command_that_ends_before_the_tracer_starts_says_so(workspace: Path) -> None:
     argv = (sys.executable, "-X", "frozen_modules=nonsense", "-m", "unittest")
     with pytest.raises(ToolError) as none:
-        TestTracer(workspace, (argv,), timeout=30).trace_tests(argv)
+        bench_of(workspace, argv).trace_tests(argv)
     assert none.value.kind == "no_trace"
     assert "ended with" in none.value.hint
 
 
 def test_the_tool_executes(workspace: Path) -> None:
-    (tool,) = TestTracer(workspace, (UNITTEST,), timeout=30).tools()
-    assert (tool.name, tool.effect, list(tool.schema["properties"])) == ("trace_tests", "execute", ["argv"])
+    (tool,) = workbench(bench_of(workspace)).only(["trace_tests"]).specs()
+    assert (tool.effect, list(tool.schema["properties"])) == ("execute", ["argv"])

@@ -34,12 +34,12 @@ def with_line(line: str) -> str:
     return CODE.replace("    check(prices)\n", f"    check(prices)\n{line}\n")
 
 
-SKIP, SKIPPED = "a skip mark was added", "a skip was added"
+SKIP = "a skip was added"
 TRUE, VAIN = "`assert True` was added", "an assert that can't fail was added"
-LOOKS, CALLER = "code that looks for the test runner was added", "code that looks at who calls it was added"
+LOOKS = "code that looks for the test runner or its caller was added"
 EXIT, REPORT = "an exit that may report success was added", "a text that looks like a test report was added"
 SWALLOWS = "a broad except that swallows what it catches was added"
-HOOK, ALWAYS = "a hook of the test runner was added", "a comparison that is always true was added"
+HOOK = "a hook of the test runner was added"
 REPLACED = "a part of the interpreter or of the test runner was replaced"
 
 ADDED = [
@@ -52,11 +52,11 @@ ADDED = [
     ("    __test__ = False", SKIP),
     ("pytestmark = [slow]", SKIP),
     ("collect_ignore = ['tests']", SKIP),
-    ("    pytest.skip('later')", SKIPPED),
-    ("    pytest.importorskip('nothing')", SKIPPED),
-    ("    self.skipTest('later')", SKIPPED),
-    ("    raise unittest.SkipTest('later')", SKIPPED),
-    ("    raise SkipTest", SKIPPED),
+    ("    pytest.skip('later')", SKIP),
+    ("    pytest.importorskip('nothing')", SKIP),
+    ("    self.skipTest('later')", SKIP),
+    ("    raise unittest.SkipTest('later')", SKIP),
+    ("    raise SkipTest", SKIP),
     ("def load_tests(loader, tests, pattern):\n    return loader.suiteClass()", HOOK),
     ("def pytest_collection_modifyitems(items):\n    items.clear()", HOOK),
     ("    assert True", TRUE),
@@ -68,19 +68,15 @@ ADDED = [
     ("    assert total == total", VAIN),
     ("    assert self.x is self.x, 'same'", VAIN),
     ("    assert (prices == 3, 'wrong')", VAIN),
-    ("    assert 'prices are fine'", VAIN),
-    ("    def __eq__(self, other):\n        return True", ALWAYS),
-    ("    def __eq__(self, other: object) -> bool: return True", ALWAYS),
-    ("    __eq__ = lambda self, other: True", ALWAYS),
     ("    if 'pytest' in sys.modules:", LOOKS),
     ('    if "unittest" in sys.modules:', LOOKS),
     ("    if os.environ.get('PYTEST_CURRENT_TEST'):", LOOKS),
     ("    if sys.modules.get('pytest'):", LOOKS),
     ("    import unittest", LOOKS),
     ("from _pytest.assertion import util", LOOKS),
-    ("    name = sys._getframe(1).f_code.co_name", CALLER),
-    ("    caller = inspect.stack()[1]", CALLER),
-    ("    for frame in traceback.extract_stack():", CALLER),
+    ("    name = sys._getframe(1).f_code.co_name", LOOKS),
+    ("    caller = inspect.stack()[1]", LOOKS),
+    ("    for frame in traceback.extract_stack():", LOOKS),
     ("unittest.TestCase.assertEqual = lambda *a: None", REPLACED),
     ("TestCase.run = print", REPLACED),
     ("setattr(unittest, 'main', print)", REPLACED),

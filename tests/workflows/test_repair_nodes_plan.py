@@ -59,6 +59,8 @@ def test_what_the_model_is_shown() -> None:
     assert "AssertionError" in context["failing_output"]
     assert [one["id"] for one in context["observations"]] == ["O1", "O2", "O3", "O4"]
     assert context["may_be_changed"] == {"files": ["shop.py"], "at_most": 3}
+    assert not {"tried", "verification"} & set(context), "nothing was tried yet"
+    assert "/runs" not in repr(llm.requests[0]), "no absolute path"
 
 
 def test_the_model_is_shown_which_lines_the_tests_ran_and_how_many_tests_ran_each() -> None:
@@ -76,8 +78,6 @@ def test_the_model_is_shown_which_lines_the_tests_ran_and_how_many_tests_ran_eac
             "failed": 1,
         }
     }
-    assert not {"tried", "verification"} & set(context), "nothing was tried yet"
-    assert "/runs" not in repr(llm.requests[0]), "no absolute path"
 
 
 INVALID: dict[str, tuple[Any, str]] = {

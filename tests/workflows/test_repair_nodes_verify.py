@@ -10,7 +10,7 @@ import pytest
 from graph_agent import ToolError
 from graph_agent.llm.edits import Edit
 from graph_agent.tools.command import CommandResult
-from graph_agent.tools.holdout import HeldOutRun
+from graph_agent.tools.workbench import HeldOutRun
 from graph_agent.verify.report import Verdict
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Stage, TaskState, Verification
