@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from graph_agent.runtime.checkpoint import save_checkpoint as save_checkpoint
     from graph_agent.runtime.codec import decode as decode
     from graph_agent.runtime.codec import encode as encode
+    from graph_agent.runtime.codec import json_schema as json_schema
     from graph_agent.runtime.errors import (
         AnswerError as AnswerError,
     )
@@ -134,7 +135,6 @@ if TYPE_CHECKING:
     from graph_agent.runtime.run import arun_graph as arun_graph
     from graph_agent.runtime.run import run_graph as run_graph
     from graph_agent.runtime.run import stream as stream
-    from graph_agent.runtime.schema import json_schema as json_schema
     from graph_agent.runtime.state import GraphState as GraphState
     from graph_agent.runtime.state import appended as appended
     from graph_agent.runtime.state import described as described
@@ -153,7 +153,7 @@ _MODULES = {
     "runtime.answer": "answer pause_id question",
     "runtime.check": "check_graph",
     "runtime.checkpoint": "load_checkpoint save_checkpoint",
-    "runtime.codec": "decode encode",
+    "runtime.codec": "decode encode json_schema",
     "runtime.errors": "AnswerError ArgumentError CheckpointAbsent CheckpointCorrupt CheckpointError CodecError "
     "GraphError "
     "LimitReached NodeError PatchError RouteError RunError StateError StepLimitReached",
@@ -161,7 +161,6 @@ _MODULES = {
     "runtime.fanout": "Outcome Token afan_out fan_out",
     "runtime.graph": "BACK Graph Node Pause Question Route",
     "runtime.run": "arun_graph run_graph stream",
-    "runtime.schema": "json_schema",
     "runtime.state": "GraphState appended described",
     "tools.fake": "FakeTools",
     "tools.toolbox": "Toolbox",

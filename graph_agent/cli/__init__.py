@@ -29,7 +29,7 @@ from graph_agent.cli.exits import (
 )
 from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.errors import nearest
-from graph_agent.runtime.textual import is_unicode
+from graph_agent.runtime.quoting import is_unicode
 
 COMMANDS = {
     "repair": "turn a failing test into a verified patch",

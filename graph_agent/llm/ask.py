@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from graph_agent.llm.errors import AskError, NotAccepted, NotJSON, NotSchema, Refused, Truncated
 from graph_agent.llm.reading import read_json
 from graph_agent.protocols import LLM, LLMError, Reply, Request
-from graph_agent.runtime.codec import decode
+from graph_agent.runtime.codec import decode, json_schema
 from graph_agent.runtime.errors import CodecError
-from graph_agent.runtime.schema import json_schema
 
 __all__ = ["AskError", "NotAccepted", "NotJSON", "NotSchema", "Refused", "Truncated", "aask", "ask"]
 

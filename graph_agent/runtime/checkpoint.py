@@ -1,28 +1,26 @@
 """A state in a file: one JSON object, replaced whole or not at all.
 
 A reader, at any moment and after any crash, finds the old state or the new one and never half of either. What would
-come back different is refused before anything is written, and a file that is absent, damaged, of another type or of a
-newer format is a different error each.
+come back different is refused before anything is written.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import is_dataclass
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graph_agent.protocols import Json
 from graph_agent.runtime import jsontext
 from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.errors import CheckpointAbsent, CheckpointCorrupt, CheckpointError, CodecError
-from graph_agent.runtime.quoting import quote, type_name
-from graph_agent.runtime.replacing import replace_file
 
 FORMATS = {1: "an object of format, state_type (the name of the state's class) and state"}
 FORMAT = max(FORMATS)
+IS_WINDOWS = os.name == "nt"
 
-_KEYS = {"format", "state_type", "state"}
+_WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # seconds; a scanner holds a file for less than their sum
 
 T = TypeVar("T")
 
@@ -30,74 +28,93 @@ T = TypeVar("T")
 def save_checkpoint(state: object, path: str | os.PathLike[str]) -> None:
     """Write a state, a frozen dataclass, to `path`; when it returns, the file is on the disk.
 
-    Raises `CheckpointError` when the state cannot be saved (with the field) or the folder is not there, and OSError
-    when the disk refuses. In every case the file is then as it was before.
+    Raises `CheckpointError` when the state cannot be saved (with the field), and OSError when the disk refuses. In
+    both cases the file is then as it was before.
     """
-    text = _text_of(state, Path(path))
-    target = _target(path)
-    mode = target.stat().st_mode & 0o7777 if target.exists() else None
-    replace_file(target, text.encode("utf-8"), beside=f".checkpoint-{os.urandom(8).hex()}.tmp", mode=mode)
+    try:
+        data = encode(state, path="state")
+        same = encode(decode(type(state), data), path="state") == data
+        text = jsontext.dumps({"format": FORMAT, "state_type": type(state).__name__, "state": data})
+    except CodecError as error:
+        raise CheckpointError(f"cannot save {path}: {error}") from error
+    if not same:
+        raise CheckpointError(f"cannot save {path}: __post_init__ of {type(state).__name__} would change the values")
+    replace_file(Path(path), text.encode("utf-8"), beside=f".checkpoint-{os.urandom(8).hex()}.tmp")
 
 
 def load_checkpoint(path: str | os.PathLike[str], state_type: type[T]) -> T:
     """Read the state that `save_checkpoint` wrote.
 
-    Raises `CheckpointAbsent` when there is no file; `CheckpointCorrupt` when it is not a whole checkpoint;
-    `CheckpointError` when it is one, but of a newer format, of another type, or does not fit `state_type` as it is now.
+    Raises `CheckpointAbsent`; `CheckpointCorrupt` when the file is no whole checkpoint; `CheckpointError` when it is
+    one, but of a newer format, of another type, or does not fit `state_type` as it is now.
     """
     try:
-        raw = Path(path).read_bytes()
+        data: Any = jsontext.loads(Path(path).read_bytes())
     except FileNotFoundError:
         raise CheckpointAbsent(f"there is no checkpoint {path}") from None
-    data = _envelope(raw, Path(path))
+    except CodecError as error:
+        raise CheckpointCorrupt(f"{path} is damaged: {error}; go back to a copy") from error
+    number = data.get("format") if isinstance(data, dict) else None
+    if type(number) is int and number > FORMAT:
+        raise CheckpointError(f"{path} is of format {number}, this version reads up to {FORMAT}: update graph_agent")
+    if type(number) is not int or number not in FORMATS or data.keys() != {"format", "state_type", "state"}:
+        raise CheckpointCorrupt(f"{path} is no checkpoint, which is {FORMATS[FORMAT]}")
     if data["state_type"] != state_type.__name__:
         raise CheckpointError(f"{path} holds a {data['state_type']}, not a {state_type.__name__}: load it as that")
     try:
         state: T = decode(state_type, data["state"], "state")
     except CodecError as error:
-        advice = f"it was saved by another version of {state_type.__name__}, or changed by hand"
-        raise CheckpointError(f"{path} does not fit {type_name(state_type)}: {error}; {advice}") from error
+        advice = "it was saved by another version of it, or changed by hand"
+        raise CheckpointError(f"{path} does not fit {state_type.__name__}: {error}; {advice}") from error
     return state
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file to replace: what a link names, and not the link."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise CheckpointError(f"cannot save {path}: there is no folder {target.parent.name!r}, make it first")
-    if target.is_dir():
-        raise CheckpointError(f"cannot save {path}: it is a folder, name a file in it")
-    return target
+def replace_file(target: Path, content: bytes, *, beside: str, mode: int | None = None) -> None:
+    """Give `target` new content, by way of a new file named `beside` in its folder.
 
-
-def _text_of(state: Any, path: Path) -> str:
-    """The file's text, tried out: reading it gives the same text again."""
-    cls = type(state)
-    if not is_dataclass(cls):
-        raise CheckpointError(f"cannot save {path}: a state is a frozen dataclass, got {quote(state)}")
+    `mode` holds the permission bits, None: those that new files get. Raises OSError when the disk refuses; the file is
+    then as it was, and nothing lies beside it.
+    """
+    temporary = target.with_name(beside)
     try:
-        data = encode(state, path="state")
-        again = encode(decode(cls, data, "state"), path="state")
-        text = jsontext.dumps({"format": FORMAT, "state_type": cls.__name__, "state": data})
-        same = jsontext.dumps(again) == jsontext.dumps(data)
-    except CodecError as error:
-        raise CheckpointError(f"cannot save {path}: {error}") from error
-    if not same:
-        reason = "its __post_init__ changes values that it made itself"
-        raise CheckpointError(f"cannot save {path}: this {cls.__name__} would come back different, {reason}")
-    return text
+        _write(temporary, content, mode)
+        _rename(temporary, target)
+    except FileExistsError:  # what lies there is somebody else's
+        raise
+    except BaseException:  # also a keyboard interrupt: nothing may be left behind
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+    if not IS_WINDOWS:
+        _sync_folder(target.parent)
 
 
-def _envelope(raw: bytes, path: Path) -> dict[str, Any]:
+def _write(path: Path, content: bytes, mode: int | None) -> None:
+    at_first = 0o666 if mode is None else 0o600  # nobody else reads it before it has its own mode
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, at_first)) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        path.chmod(mode)
+
+
+def _rename(temporary: Path, target: Path) -> None:
+    """On Windows a scanner or a reader may hold the target for a moment; elsewhere a refusal is final."""
+    for wait in _WAITS if IS_WINDOWS else ():
+        try:
+            temporary.replace(target)
+            return
+        except PermissionError:
+            time.sleep(wait)
+    temporary.replace(target)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        data: Json = jsontext.loads(raw)
-    except CodecError as error:
-        raise CheckpointCorrupt(f"{path} is damaged: {error}; go back to a copy, or start again") from error
-    if not isinstance(data, dict) or type(data.get("format")) is not int:
-        raise CheckpointCorrupt(f"{path} is no checkpoint: a checkpoint is {FORMATS[FORMAT]}")
-    number: Any = data["format"]
-    if number > FORMAT:
-        raise CheckpointError(f"{path} is of format {number}, this version reads up to {FORMAT}: update graph_agent")
-    if number not in FORMATS or data.keys() != _KEYS or not isinstance(data["state_type"], str):
-        raise CheckpointCorrupt(f"{path} is no checkpoint of format {quote(number)}: {FORMATS.get(number, 'unknown')}")
-    return data
+        with suppress(OSError):  # some file systems cannot sync a folder; the file itself is on the disk
+            os.fsync(handle)
+    finally:
+        os.close(handle)

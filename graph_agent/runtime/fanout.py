@@ -1,28 +1,83 @@
 """Several jobs at once inside one node: `fan_out` on threads, `afan_out` on an event loop, with one contract.
 
-Every job gets one `Outcome`, in the order of the jobs and not of their ends, and the caller's policy says what an
-error or a timeout means for the others. A thread can't be killed: a job that has run past its time, or is no longer
-wanted, is told by its `Token` and given up, and what it brings later is dropped. The rule kept here: a spent budget
-or a denied tool is nobody's outcome, it ends the whole fan-out and is raised in the caller.
+Every job gets one `Outcome`, in the order of the jobs and not of their ends. A thread can't be killed: a job that has
+run past its time, or is no longer wanted, is told by its `Token` and given up, and what it brings later is dropped.
+The rule kept here: a spent budget or a denied tool is nobody's outcome, it ends the whole and is raised in the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import copy_context
-from inspect import Parameter, isawaitable, iscoroutine, iscoroutinefunction, signature
-from threading import Lock, Thread
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, iscoroutine, signature
+from math import inf
+from queue import Empty, SimpleQueue
+from threading import Thread
 from time import monotonic
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
-from graph_agent.runtime.batch import Batch, Cancelled, Entry, FanOutError, OnError, OnTimeout, Outcome, Rules, Token
+from graph_agent.protocols import GraphAgentError, ToolDenied
+from graph_agent.runtime.quoting import quote
 
-__all__ = ["Cancelled", "FanOutError", "Outcome", "Token", "afan_out", "fan_out"]
+if TYPE_CHECKING:
+    from asyncio import Task
 
 T = TypeVar("T")
-R = TypeVar("R")
+Status: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
+OnError: TypeAlias = Literal["collect", "fail_fast"]
+OnTimeout: TypeAlias = Literal["collect", "cancel_rest"]
 
-_UNWIND = 1.0  # seconds that cancelled tasks have for their `finally` blocks before `afan_out` leaves them behind
+_UNWIND = 1.0  # seconds that cancelled tasks have for their clean-up before they are left behind
+_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class FanOutError(GraphAgentError, ValueError):
+    """A fan-out that cannot be started as it was asked for. No job has run."""
+
+
+class Cancelled(GraphAgentError):
+    """Raised by `Token.raise_if_cancelled`: nobody waits for this job any more."""
+
+
+class Token:
+    """What a job looks at to learn whether it is still wanted, and how long it may take."""
+
+    def __init__(self) -> None:
+        self._deadline = inf
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the job is given up: 0.0 when it has been, infinity when nothing limits it."""
+        return max(0.0, self._deadline - monotonic())
+
+    @property
+    def cancelled(self) -> bool:
+        return self.time_left == 0
+
+    def raise_if_cancelled(self) -> None:
+        if self.cancelled:
+            raise Cancelled("nobody waits for this job any more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Generic[T]):
+    """What came of one job: a `value` when ok, the `error` that it raised, or neither.
+
+    "timeout": it ran when its time, or that of the whole, was up. "cancelled": it was not started, or was given up,
+    because of what happened to others; or it raised `Cancelled` itself.
+    """
+
+    status: Status
+    value: T | None = None
+    error: Exception | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
 
 
 def fan_out(
@@ -36,20 +91,28 @@ def fan_out(
 ) -> tuple[Outcome[T], ...]:
     """Run the jobs on at most `workers` threads and return one outcome a job, in the order of `jobs`.
 
-    A job that can be called without arguments is called so; one that needs exactly one gets its `Token` (a parameter
-    with a default is not needed, so `lambda path=path: read(path)` works). Each runs in a copy of the caller's context.
-    `timeout` is seconds for the whole, `job_timeout` seconds for each job from its own start. A job in timeout is
-    given up and a fresh thread takes its place. With "fail_fast" the first error cancels all that has not ended, with
-    "cancel_rest" the first timeout does; with "collect" the others go on. Running jobs are not waited for then.
+    A job that needs an argument gets its `Token`. Each runs in a copy of the caller's context. `timeout` is seconds for
+    the whole, `job_timeout` for each job from its own start. With "fail_fast" the first error cancels all that has not
+    ended, with "cancel_rest" the first timeout does, without waiting; with "collect" the others go on.
 
-    Raises `FanOutError` before anything runs for arguments or jobs that are of no use. A job's `ToolDenied`, or
-    anything that is no `Exception` (a spent budget), cancels the rest and is raised here; of several that have
-    arrived, that of the earliest job.
+    Raises `FanOutError` before anything runs for arguments of no use. A job's `ToolDenied`, or anything that is no
+    `Exception` (a spent budget), cancels the rest and is raised here.
     """
-    rules = Rules(workers=workers, timeout=timeout, job_timeout=job_timeout, on_error=on_error, on_timeout=on_timeout)
-    calls = [_call_of(job, index, "fan_out") for index, job in enumerate(jobs)]
-    batch: Batch[T] = Batch(len(calls), rules, monotonic())
-    return _Threads(calls, batch).run()
+    batch: _Batch[T] = _Batch([_Job(job) for job in jobs], workers, timeout, job_timeout, on_error, on_timeout)
+    ended: SimpleQueue[tuple[_Job[T], Outcome[T] | BaseException, float]] = SimpleQueue()
+
+    def work(job: _Job[T]) -> None:
+        ended.put((job, _attempt(job), monotonic()))
+
+    try:
+        while batch.open():
+            for job in batch.take():  # daemons: the threads of an executor are waited for when the program exits
+                Thread(target=copy_context().run, args=(work, job), name="fan_out", daemon=True).start()
+            with suppress(Empty):
+                batch.settle(*ended.get(timeout=batch.pause()))
+    finally:
+        batch.stop()
+    return tuple(job.outcome for job in batch.jobs)
 
 
 async def afan_out(
@@ -61,66 +124,112 @@ async def afan_out(
     on_error: OnError = "collect",
     on_timeout: OnTimeout = "collect",
 ) -> tuple[Outcome[T], ...]:
-    """`fan_out` for jobs that are awaited: at most `workers` tasks at a time on the running loop.
+    """`fan_out` for jobs that are awaited. A job that is given up is cancelled, with a second for its clean-up."""
+    import asyncio  # the threads do without
 
-    A task can be cancelled, so a job that is given up is, besides its token. All tasks get up to a second for their
-    clean-up before this returns or raises; one that refuses to end is left behind. A job that blocks the loop blocks
-    the timeouts too.
-    """
-    rules = Rules(workers=workers, timeout=timeout, job_timeout=job_timeout, on_error=on_error, on_timeout=on_timeout)
-    calls = [_call_of(job, index, "afan_out") for index, job in enumerate(jobs)]
-    batch: Batch[T] = Batch(len(calls), rules, monotonic())
-    await _run_tasks(calls, batch)
-    return batch.outcomes()
-
-
-class _Threads(Generic[T]):
-    """Daemon threads that take jobs from a batch. Not an executor's: those are waited for when the program exits."""
-
-    def __init__(self, calls: list[Callable[[Token], T]], batch: Batch[T]) -> None:
-        self._calls, self._batch = calls, batch
-        self._contexts = [copy_context() for _ in calls]
-        self._hired = 0
-        self._books = Lock()  # held by whoever looks at the batch
-        self._unfinished = Lock()  # held until the batch is finished: unlike a Condition, safe to be interrupted in
-        self._unfinished.acquire()
-
-    def run(self) -> tuple[Outcome[T], ...]:
-        try:
-            while True:
-                with self._books:
-                    self._batch.expire(monotonic())
-                    if self._batch.finished:
-                        return self._batch.outcomes()
-                    short_of_staff = self._hired - self._batch.given_up < self._batch.places
-                    pause = self._batch.pause(monotonic())
-                if short_of_staff:
-                    self._hire()
-                else:
-                    self._unfinished.acquire(timeout=-1 if pause is None else pause)
-        finally:
-            with self._books:
-                self._batch.stop("the caller was interrupted")
-
-    def _hire(self) -> None:
-        Thread(target=self._work, name=f"fan_out-{self._hired}", daemon=True).start()
-        self._hired += 1
-
-    def _work(self) -> None:
-        with self._books:
-            entry = self._batch.take(monotonic())
-        while entry is not None:
-            came = self._contexts[entry.index].run(_attempt, self._calls[entry.index], entry.token)
-            with self._books:
-                kept = self._batch.settle(entry, came, monotonic())
-                entry = self._batch.take(monotonic()) if kept else None
-                if self._batch.finished and self._unfinished.locked():
-                    self._unfinished.release()
-
-
-def _attempt(call: Callable[[Token], T], token: Token) -> Outcome[T] | BaseException:
+    batch: _Batch[T] = _Batch([_Job(job) for job in jobs], workers, timeout, job_timeout, on_error, on_timeout)
+    tasks: dict[Task[Outcome[T] | BaseException], _Job[T]] = {}
     try:
-        value = call(token)
+        while batch.open():
+            tasks.update({asyncio.create_task(_attempt_task(job)): job for job in batch.take()})
+            ended, _ = await asyncio.wait(tasks, timeout=batch.pause(), return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in tasks if task in ended]:
+                batch.settle(tasks.pop(task), task.result(), monotonic())
+            batch.expire(monotonic())
+            _cancel_given_up(tasks)
+    finally:
+        batch.stop()
+        _cancel_given_up(tasks)
+        if tasks:
+            await asyncio.wait(tasks, timeout=_UNWIND)
+    return tuple(job.outcome for job in batch.jobs)
+
+
+class _Job(Generic[T]):
+    """One job on its way. `outcome` is "cancelled" until something better is known."""
+
+    def __init__(self, job: Callable[..., Any]) -> None:
+        self.token = Token()
+        self.call = partial(job, self.token) if _needs_token(job) else job
+        self.outcome: Outcome[T] = Outcome(status="cancelled")
+
+
+@dataclass(eq=False)
+class _Batch(Generic[T]):
+    """The books of one fan-out, kept by the caller alone: what waits, what runs, and what became of each job."""
+
+    jobs: list[_Job[T]]
+    workers: int
+    timeout: float | None
+    job_timeout: float | None
+    on_error: OnError
+    on_timeout: OnTimeout
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise FanOutError(f"workers is {self.workers!r}: give a whole number, 1 or more")
+        for seconds in (self.timeout, self.job_timeout):
+            if seconds is not None and not 0 < seconds < inf:
+                raise FanOutError(f"a timeout is {seconds!r}: give seconds above 0, or None for no limit")
+        for word, allowed in ((self.on_error, get_args(OnError)), (self.on_timeout, get_args(OnTimeout))):
+            if word not in allowed:
+                raise FanOutError(f"no policy is {word!r}: use {' or '.join(allowed)}")
+        self.deadline = monotonic() + (self.timeout or inf)
+        self.waiting, self.running = deque(self.jobs), list[_Job[T]]()
+
+    def open(self) -> bool:
+        """Whether a job waits or runs, after giving up what is due."""
+        self.expire(monotonic())
+        return bool(self.waiting or self.running)
+
+    def take(self) -> Iterator[_Job[T]]:
+        """The next jobs, as many as there is room for, counted as running from now."""
+        while self.waiting and len(self.running) < self.workers:
+            job = self.waiting.popleft()
+            job.token._deadline = min(self.deadline, monotonic() + (self.job_timeout or inf))
+            self.running.append(job)
+            yield job
+
+    def pause(self) -> float:
+        """Seconds until the first of the running jobs is due."""
+        due = min(job.token._deadline for job in self.running)
+        return min(max(0.0, due - monotonic()), 3600.0)  # no lock takes infinity
+
+    def settle(self, job: _Job[T], came: Outcome[T] | BaseException, when: float) -> None:
+        """Note what a job brought, unless it had been given up. A signal is raised all the same."""
+        if isinstance(came, ToolDenied) or not isinstance(came, Outcome | Exception):
+            raise came
+        self.expire(when)
+        if job not in self.running:
+            return
+        self.running.remove(job)
+        if isinstance(came, Outcome):
+            job.outcome = came
+        elif not isinstance(came, Cancelled):
+            job.outcome = Outcome(status="error", error=came)
+            if self.on_error == "fail_fast":
+                self.stop()
+
+    def expire(self, now: float) -> None:
+        """Give up what is due, and the rest too when that is the policy."""
+        late = [job for job in self.running if job.token._deadline <= now]
+        for job in late:
+            self.running.remove(job)
+            job.outcome = Outcome(status="timeout")
+        if now >= self.deadline or (late and self.on_timeout == "cancel_rest"):
+            self.stop()
+
+    def stop(self) -> None:
+        """Cancel all that has not ended."""
+        for job in self.running:
+            job.token._deadline = -inf
+        self.running.clear()
+        self.waiting.clear()
+
+
+def _attempt(job: _Job[T]) -> Outcome[T] | BaseException:
+    try:
+        value = job.call()
         if iscoroutine(value):
             value.close()
             raise FanOutError("a job returned a coroutine, which nobody awaits here: use afan_out")
@@ -129,68 +238,29 @@ def _attempt(call: Callable[[Token], T], token: Token) -> Outcome[T] | BaseExcep
     return Outcome(status="ok", value=value)
 
 
-async def _run_tasks(calls: list[Callable[[Token], Awaitable[T]]], batch: Batch[T]) -> None:
-    import asyncio  # the threads do without
-
-    tasks: dict[asyncio.Task[Outcome[T] | BaseException], Entry[T]] = {}
-    try:
-        while not batch.finished:
-            while (entry := batch.take(monotonic())) is not None:
-                attempt = _attempt_task(calls[entry.index], entry.token)
-                task = asyncio.create_task(attempt, name=f"fan_out-{entry.index}")
-                tasks[task], entry.halt = entry, task.cancel
-            if batch.finished:  # the time was up before the next job could start
-                break
-            pause = batch.pause(monotonic())
-            ended, _ = await asyncio.wait(tasks, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(ended, key=lambda task: tasks[task].index):
-                came: Outcome[T] | BaseException = Outcome(status="cancelled")
-                batch.settle(tasks.pop(task), came if task.cancelled() else task.result(), monotonic())
-            batch.expire(monotonic())
-    finally:
-        batch.stop("the caller was interrupted")
-        if tasks:
-            await asyncio.wait(tasks, timeout=_UNWIND)
-
-
-async def _attempt_task(call: Callable[[Token], Awaitable[T]], token: Token) -> Outcome[T] | BaseException:
+async def _attempt_task(job: _Job[T]) -> Outcome[T] | BaseException:
     from asyncio import CancelledError
 
     try:
-        coming = call(token)
-        if not isawaitable(coming):
-            raise FanOutError(f"a job returned {type(coming).__name__}, which cannot be awaited: use fan_out")
-        return Outcome(status="ok", value=await coming)
+        return Outcome(status="ok", value=await job.call())
     except CancelledError:
         return Outcome(status="cancelled")
     except BaseException as raised:  # noqa: BLE001 - the batch decides, and raises what is not the job's own
         return raised
 
 
-def _call_of(job: Callable[[], R] | Callable[[Token], R], index: int, caller: str) -> Callable[[Token], R]:
-    if isawaitable(job):
-        raise FanOutError(f"jobs[{index}] has been called already: give {caller} the function and not its coroutine")
-    if not callable(job):
-        raise FanOutError(f"jobs[{index}] is {job!r}, which cannot be called: give a function without calling it")
-    if caller == "fan_out" and iscoroutinefunction(job):
-        raise FanOutError(f"jobs[{index}] is async, and fan_out runs threads: await afan_out(...) instead")
-    if _needs_token(job, index):
-        return cast("Callable[[Token], R]", job)
-    plain = cast("Callable[[], R]", job)
-    return lambda _: plain()
+def _cancel_given_up(tasks: Mapping[Task[Any], _Job[Any]]) -> None:
+    for task, job in tasks.items():
+        if job.token.cancelled and not task.cancelling():  # a second time would break its clean-up
+            task.cancel()
 
 
-def _needs_token(job: Callable[..., object], index: int) -> bool:
+def _needs_token(job: Callable[..., object]) -> bool:
+    """Whether it has a parameter without a default."""
     try:
         parameters = signature(job).parameters.values()
+    except TypeError:
+        raise FanOutError(f"{quote(job)} cannot be called: give a function, and do not call it") from None
     except ValueError:  # some built-in callables publish no signature
         return False
-    starred = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    needed = [each for each in parameters if each.default is Parameter.empty and each.kind not in starred]
-    if len(needed) > 1 or any(each.kind is Parameter.KEYWORD_ONLY for each in needed):
-        names = ", ".join(each.name for each in needed)
-        raise FanOutError(
-            f"jobs[{index}] needs {names}: a job takes nothing, or one positional argument, its Token; "
-            "bind the rest with functools.partial or defaults"
-        )
-    return bool(needed)
+    return any(each.default is each.empty and each.kind in _POSITIONAL for each in parameters)

@@ -1,31 +1,24 @@
-"""How a message shows a value, a type and a place: short, always the same, and never an error of its own.
-
-A value may be huge, hostile, or have a `__repr__` that fails; the message about it must still be written. So no
-memory address is shown (equal runs have equal messages), and a value gets at most about 80 characters.
-"""
+"""How a message shows a value, a type and a place: short, the same in equal runs, and never an error of its own."""
 
 from __future__ import annotations
 
 import re
-from enum import Enum
 from reprlib import Repr
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 MOST = 80
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SHORT = Repr()
-_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 3, 60, 60, 60
+_SHORT.maxstring = _SHORT.maxother = 60
 
 
 def quote(value: object) -> str:
-    """The value as Python would write it, cut to `MOST` characters."""
-    if isinstance(value, Enum):
-        return f"{type_name(type(value))}.{value.name}"
+    """The value as Python would write it, cut to `MOST` characters and without memory addresses."""
     try:
         text = _ADDRESS.sub("", _SHORT.repr(value))
     except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises, the message matters more
-        return f"a value of type {type_name(type(value))}"
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
 
@@ -42,20 +35,21 @@ def join(path: str, name: str) -> str:
 def type_name(tp: Any) -> str:
     """A type as a person writes it: "tuple[str, ...]", "int | None", "Stage"."""
     origin, args = get_origin(tp), get_args(tp)
-    if tp is None or tp is NoneType:
-        return "None"
-    if tp is Ellipsis:
-        return "..."
-    if origin is Annotated:
-        return type_name(args[0])
     if origin in (Union, UnionType):
-        return " | ".join(type_name(arg) for arg in sorted(args, key=lambda arg: arg is NoneType))
+        return " | ".join(map(type_name, args))
     if origin is Literal:
         return f"Literal[{', '.join(map(quote, args))}]"
-    if origin is tuple and not args:
-        return "tuple[()]"
-    if isinstance(origin, type) and args and not any(isinstance(arg, list) for arg in args):
+    if args:
         return f"{type_name(origin)}[{', '.join(map(type_name, args))}]"
-    if isinstance(tp, type) and not args:
-        return tp.__qualname__.rpartition("<locals>.")[2]
-    return quote(tp) if isinstance(tp, str) else _ADDRESS.sub("", repr(tp)).replace("typing.", "")[:MOST]
+    if tp in (None, NoneType, ...):
+        return "..." if tp is ... else "None"
+    return tp.__qualname__.rpartition("<locals>.")[2] if isinstance(tp, type) else quote(tp)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text can be written as UTF-8, that is, whether it is free of lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,10 +1,9 @@
 """Whether a value is of its declared type, to the letter: what fits can be saved and comes back equal, deep types too.
 
-The rules for what is alike in Python: a bool is never an int or a float. int takes exactly int, no subclass, and at
-most 4300 digits. float takes a finite float or an int, and converts neither: an int in a float field is saved and
-comes back as that int. str takes exactly str, without lone surrogates; a StrEnum member is refused, since it would
-come back as str. A tuple is exactly tuple (no namedtuple), a dict exactly dict, a dataclass exactly that class. A
-datetime has fold=0 and no zone or a nameless `datetime.timezone` of whole seconds.
+A bool is never an int or a float. int takes exactly int, no subclass, of at most 4300 digits. float takes a finite
+float or an int, and converts neither: an int in a float field comes back as that int. str takes exactly str, without
+lone surrogates; a StrEnum member is refused, since it would come back as str. A tuple is exactly tuple (no
+namedtuple), a dict exactly dict, a dataclass exactly that class.
 """
 
 from __future__ import annotations
@@ -16,33 +15,31 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeAlias
 
-from graph_agent.runtime.errors import CodecError, nearest
-from graph_agent.runtime.quoting import MOST, got, join, quote, type_name
+from graph_agent.runtime.errors import CodecError
+from graph_agent.runtime.quoting import got, is_unicode, join, quote, type_name
 from graph_agent.runtime.shapes import (
-    INT_LIMIT,
     Choice,
     Constants,
     Fixed,
     Many,
-    Members,
     Plain,
     Record,
     Shape,
     Table,
+    Text,
     hints,
     shape_of,
 )
-from graph_agent.runtime.textual import Text, is_unicode
 
 __all__ = ["checker", "hints", "misfit", "problem", "type_name"]
 
 Check: TypeAlias = Callable[[Any], bool]
-_UNSET = object()
-_INT_LEAST = -INT_LIMIT
+_INT_LIMIT = 10**4300  # Python reads no integer of more digits (sys.get_int_max_str_digits)
+_INT_LEAST = -_INT_LIMIT
 
 
 def problem(tp: Any) -> str | None:
-    """Why values of this type cannot be saved ("Step.lines: list[int]: use tuple[int, ...]"), None if they can."""
+    """Why values of this type cannot be saved ("Step.lines: list[int] cannot be saved ..."), None if they can."""
     try:
         shape_of(tp)
     except CodecError as error:
@@ -68,30 +65,27 @@ def misfit_of(shape: Shape, value: Any, path: str) -> tuple[str, str] | None:
         found = misfit_of(part, inner, place)
         if found:
             return found
-    if value is _UNSET:
-        return path, f"expected {shape.name}, got nothing: the field is not set"
-    return path, f"expected {shape.name}, {got(value)}{_way_out(shape, value)}"
-
-
-def check_of(shape: Shape) -> Check:
-    """`checker` for a shape."""
-    return _compiled(shape)
+    return path, f"expected {shape.name}, {got(value)}{_limit(shape, value)}"
 
 
 @cache
-def _compiled(shape: Shape) -> Check:
-    """The check of a shape. It is the hot path of a run, so each is the plainest closure that will do."""
+def check_of(shape: Shape) -> Check:
+    """`checker` for a shape. It is the hot path of a run, so each is the plainest closure that will do."""
     match shape:
         case Plain(cls=cls):
             return _PLAIN[cls]
-        case Constants() | Members():
-            return _check_constant(shape)
-        case Text(cls=cls, fits=fits):
-            return lambda value: type(value) is cls and fits(value)
+        case Constants(cls=None, values=values):
+            return _check_literal(values)
+        case Constants(cls=cls):
+            return lambda value: type(value) is cls
+        case Text():
+            return _check_text(shape)
         case Many(cls=cls, item=item):
-            return _check_many(cls, check_of(item))
+            each = check_of(item)
+            return lambda value: type(value) is cls and all(map(each, value))
         case Fixed(items=items):
-            return _check_fixed(tuple(map(check_of, items)))
+            checks, count = tuple(map(check_of, items)), len(items)
+            return lambda value: type(value) is tuple and len(value) == count and all(map(_apply, checks, value))
         case Table(item=item):
             each = check_of(item)
             return lambda value: type(value) is dict and all(map(_is_str, value)) and all(map(each, value.values()))
@@ -106,11 +100,11 @@ def _is_str(value: Any) -> bool:
 
 
 def _is_int(value: Any) -> bool:
-    return type(value) is int and _INT_LEAST < value < INT_LIMIT
+    return type(value) is int and _INT_LEAST < value < _INT_LIMIT
 
 
 def _is_float(value: Any) -> bool:
-    return (type(value) is float and -inf < value < inf) or (type(value) is int and _INT_LEAST < value < INT_LIMIT)
+    return (type(value) is float and -inf < value < inf) or (type(value) is int and _INT_LEAST < value < _INT_LIMIT)
 
 
 def _is_bool(value: Any) -> bool:
@@ -123,33 +117,35 @@ def _is_none(value: Any) -> bool:
 
 _OPTIONAL: dict[Check, Check] = {  # the commonest unions, in one call
     _is_str: lambda value: value is None or (type(value) is str and (value.isascii() or is_unicode(value))),
-    _is_int: lambda value: value is None or (type(value) is int and _INT_LEAST < value < INT_LIMIT),
+    _is_int: lambda value: value is None or (type(value) is int and _INT_LEAST < value < _INT_LIMIT),
 }
 _PLAIN: dict[type, Check] = {str: _is_str, int: _is_int, float: _is_float, bool: _is_bool, NoneType: _is_none}
 
 
-def _check_constant(shape: Constants | Members) -> Check:
-    if isinstance(shape, Members):
-        cls = shape.cls
-        return lambda value: type(value) is cls
-    pairs, kinds = shape.pairs, {kind for kind, _ in shape.pairs}
+def _apply(check: Check, value: Any) -> bool:
+    return check(value)
+
+
+def _check_literal(values: dict[tuple[type, Any], Any]) -> Check:
+    kinds = {kind for kind, _ in values}
     if kinds == {str}:
-        words = frozenset(shape.values)
+        words = frozenset(values.values())
         return lambda value: type(value) is str and value in words
-    return lambda value: type(value) in kinds and (type(value), value) in pairs
+    return lambda value: type(value) in kinds and (type(value), value) in values
 
 
-def _check_many(cls: Any, check: Check) -> Check:
-    return lambda value: type(value) is cls and all(map(check, value))
-
-
-def _check_fixed(checks: tuple[Check, ...]) -> Check:
-    length = len(checks)
+def _check_text(shape: Text) -> Check:
+    """A value whose text loses something, such as the name of a time zone, does not fit."""
+    cls, write, read = shape.cls, shape.write, shape.read
 
     def fits(value: Any) -> bool:
-        if type(value) is not tuple or len(value) != length:
+        if type(value) is not cls:
             return False
-        return all(check(item) for check, item in zip(checks, value, strict=True))
+        text = write(value)
+        try:
+            return is_unicode(text) and repr(read(text)) == repr(value)
+        except ValueError:
+            return False
 
     return fits
 
@@ -180,39 +176,25 @@ def _check_choice(checks: list[Check]) -> Check:
 def _parts(shape: Shape, value: Any, path: str) -> list[tuple[Shape, Any, str]]:
     """The parts of a value that is of the right kind as a whole; none when it is not."""
     match shape:
-        case Many(cls=cls, item=item) if cls is tuple and type(value) is tuple:
+        case Many(cls=cls, item=item) if type(value) is cls:
             return [(item, inner, f"{path}[{index}]") for index, inner in enumerate(value)]
-        case Many(cls=cls, item=item) if cls is frozenset and type(value) is frozenset:
-            return [(item, inner, f"{path}[{quote(inner)}]") for inner in value]
         case Fixed(items=items) if type(value) is tuple and len(value) == len(items):
             return [(item, value[index], f"{path}[{index}]") for index, item in enumerate(items)]
         case Table(item=item) if type(value) is dict and all(map(_is_str, value)):
             return [(item, inner, f"{path}[{quote(key)}]") for key, inner in value.items()]
         case Record(cls=cls, parts=parts) if type(value) is cls:
-            return [(part, getattr(value, key, _UNSET), join(path, key)) for key, part in parts.items()]
+            return [(part, getattr(value, key, ...), join(path, key)) for key, part in parts.items()]
         case Choice(members=members):
             return [part for member in members for part in _parts(member, value, path)]
     return []
 
 
-def _way_out(shape: Shape, value: Any) -> str:
-    """What is wrong with a value of the right class, or which value is close."""
-    match shape:
-        case Choice(members=members):
-            return next(filter(None, (_way_out(member, value) for member in members)), "")
-        case Plain(cls=cls) if type(value) is cls or (cls is float and type(value) is int):
-            return _TOO_MUCH.get(type(value), "")
-        case Text(cls=cls, rule=rule) if type(value) is cls:
-            return f": only {rule} can be saved"
-        case Members(by_value=by_value) if type(value) in (str, int) and (type(value), value) in by_value:
-            return f", did you mean {quote(by_value[type(value), value])}?"
-        case Constants(values=values) if type(value) is str:
-            return nearest(value[:MOST], [word for word in values if type(word) is str])
-    return ""
+def _limit(shape: Shape, value: Any) -> str:
+    """What is wrong with a value of the right class."""
+    members = shape.members if isinstance(shape, Choice) else (shape,)
+    if not any(isinstance(member, Plain | Text) and member.cls is type(value) for member in members):
+        return ""
+    return f": {_LIMITS.get(type(value), 'it would not come back equal')}"
 
 
-_TOO_MUCH = {
-    str: ": lone surrogates are not text and cannot be saved",
-    int: ": an integer of more than 4300 digits cannot be saved",
-    float: ": only finite numbers can be saved",
-}
+_LIMITS = {str: "lone surrogates are not text", int: "it has more than 4300 digits", float: "only finite numbers fit"}

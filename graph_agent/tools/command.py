@@ -1,8 +1,7 @@
 """The tool `run_command`: run the commands that the policy lists, and no other.
 
-A command is a list of words that has to equal a listed one word by word; there is no shell, no keyboard, and no
-variable of the user's environment but the few of isolation.py. The one rule: whatever a command does (hang, flood,
-vanish, not exist), the caller gets a `CommandResult` that says it.
+A command is a list of words that has to equal a listed one; there is no shell. The one rule: whatever a command does
+(hang, flood, not exist), the caller gets a `CommandResult` that says it.
 """
 
 from __future__ import annotations
@@ -29,11 +28,10 @@ AFTER_A_HANG = 6.0  # seconds, when the first run did not end at all
 
 
 class Commands:
-    """The commands that may run in the folder `root`, and how.
+    """The whole commands (`allowed`) that may run in the folder `root`.
 
-    `allowed` are whole commands, `writable` folders outside `root` that a command may write to under bubblewrap. The
-    first run of a command may take `timeout` seconds, later ones what `patience` gives them. A program is looked up
-    once, on the PATH, and never inside `root` unless the policy gives its path.
+    `writable` are folders outside `root` that they may write to under bubblewrap. The first run of a command may take
+    `timeout` seconds, later ones what `patience` gives them.
     """
 
     def __init__(
@@ -62,7 +60,7 @@ class Commands:
             return CommandResult(argv=argv, problem=f"isolation failed: {self._no_isolation}")
         if program is None:
             return CommandResult(argv=argv, problem=f"command not found: {argv[0]}")
-        # What a command leaves there may resist removal; that is no reason to lose the command's result.
+        # What a command leaves there may resist removal; that must not cost its result.
         with TemporaryDirectory(prefix="graph-agent-", ignore_cleanup_errors=True) as private:
             own = Path(os.path.realpath(private))
             try:
@@ -79,7 +77,7 @@ class Commands:
         return self._told(replace(ended, argv=argv), own)
 
     def tools(self) -> tuple[FunctionTool, ...]:
-        """`run_command` for a Toolbox: a model may choose among the listed commands, and change none of them."""
+        """`run_command` for a Toolbox."""
         return (FunctionTool(self.run_command, effect="execute"),)
 
     def _permitted(self, argv: tuple[str, ...]) -> Path | None:
@@ -113,17 +111,13 @@ class Commands:
 def patience(first: CommandResult, timeout: float) -> float:
     """Seconds for a command whose first run ended so: a wrong edit often hangs, and must not cost minutes.
 
-    A multiple of what the first run took, never less than a few seconds, so that a busy machine is not mistaken for a
-    loop without end, and never more than the policy's `timeout`.
+    Never less than LEAST, so that a busy machine is not mistaken for a loop without end.
     """
     return min(timeout, AFTER_A_HANG if first.timed_out else max(LEAST, FACTOR * first.seconds))
 
 
 def parse_command(text: str) -> tuple[str, ...]:
-    """A command as a user types it, as a list of words: quotes work, a shell's operators are refused.
-
-    Raises `ToolError("not_allowed")` when a shell would have done more than start one program with these words.
-    """
+    """A command as a user types it, as words. Quotes work; what else a shell would act on is ToolError not_allowed."""
     bare = _QUOTED.sub(lambda quoted: "".join(_EXPANSION.findall(quoted[1] or "")), text)
     if sign := re.search(r"[\n\r\0]", text) or _EXPANSION.search(bare) or re.search(r"[;&|<>()]", bare):
         raise _refused(text, f"{sign[0]!r} is for a shell, and none is used")

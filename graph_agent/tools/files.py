@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graph_agent.protocols import ToolError
-from graph_agent.runtime.replacing import replace_file
+from graph_agent.runtime.checkpoint import replace_file
 from graph_agent.tools.paths import UNTOUCHED, Place, Root, quoted
 
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))

@@ -1,8 +1,8 @@
 """What a command finds around it: the program's file, a short list of variables, and the walls it runs within.
 
-With bubblewrap the file system is read-only but for the workspace, the user's home and the shared temporary folders are
-out of sight, and there is no network. The one rule: what was asked for is in force, or the answer says why it isn't.
-Without bubblewrap a command is merely confined (own folder, process group, variables), and confinement is no sandbox.
+With bubblewrap the file system is read-only but for the workspace, the home and the temporary folders are hidden, and
+there is no network; without it a command is merely confined, and confinement is no sandbox. The one rule: what was
+asked for is in force, or the answer says why it isn't.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ _VARIABLES = {
 
 
 def environment(root: Path, private: Path) -> dict[str, str]:
-    """All variables of a command. Of the user's own there are PATH and what Windows can't do without, and no keys.
+    """All variables of a command: fixed ones and PATH, so no keys. `private` is its home and its temporary folder.
 
-    `private` stands in place of the home and the temporary folder. Where a project keeps its packages in `src`, they
-    can be imported: it may be installed from where its author works, and the tests of a copy are to import the copy.
+    What lies in `src` can be imported: the project may be installed from elsewhere, and tests are to import the copy.
     """
     found = _VARIABLES | {name: os.environ[name] for name in ("SYSTEMROOT", "PATHEXT") if name in os.environ}
     found |= dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), str(private))
@@ -58,16 +57,13 @@ def environment(root: Path, private: Path) -> dict[str, str]:
 
 
 def search_path(root: Path) -> str:
-    """PATH without its relative entries and without those inside `root`, where a lookup would find a planted file."""
+    """PATH without relative entries and those inside `root`, where a lookup would find a planted file."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if Path(entry).is_absolute() and not _inside(Path(entry), root))
 
 
 def find_program(name: str, root: Path) -> Path | None:
-    """The file to start for the first word of a command, or None.
-
-    A name with a separator is a path from `root`, on purpose; a bare name is looked for on PATH, outside of `root`.
-    """
+    """The file to start: by a path from `root` if there is a separator in the name, else by PATH, outside of `root`."""
     if os.sep in name:
         file = root / name
         return file if file.is_file() and os.access(file, os.X_OK) else None
@@ -76,10 +72,10 @@ def find_program(name: str, root: Path) -> Path | None:
 
 
 def limited(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """`argv` started so that no process of it may claim more than MEMORY; unchanged where that can't be had.
+    """`argv` started so that no process of it may claim more than MEMORY, where that can be had.
 
-    The limit is on writable memory: some runtimes reserve address space by the terabyte. A fixed two-word script sets
-    it and becomes the program, as code between fork and exec is not safe in a program with threads.
+    A limit on address space would stop runtimes that reserve it by the terabyte. A shell sets it and becomes the
+    program: code between fork and exec is not safe in a program with threads.
     """
     if not sys.platform.startswith("linux"):
         return argv
@@ -88,7 +84,7 @@ def limited(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def bubblewrap() -> tuple[str, str]:
-    """The path of a bubblewrap that works here and "", or "" and the reason. Tried once a process."""
+    """The path of a bubblewrap that works here and "", or "" and the reason."""
     path = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin:" + os.environ.get("PATH", ""))
     if path is None:
         return "", "bwrap is not installed"
@@ -113,10 +109,7 @@ def choose_isolation(wanted: Isolation) -> tuple[str, str]:
 def isolated(
     bwrap: str, argv: Iterable[str], *, root: Path, writable: Iterable[Path], program: Path
 ) -> tuple[str, ...]:
-    """`argv` as bubblewrap has to be called for it. `writable` and `root` are the only folders it can write to.
-
-    `program` is the program's file: what it needs is kept readable.
-    """
+    """`argv` under bubblewrap: it can write to `writable` and `root`, and read what the file `program` needs."""
     own = [root, *writable]
     hidden = [
         path

@@ -1,7 +1,7 @@
 """Which lines the failing and the passing tests run: how to have a test command traced, and how to read the trace.
 
-The trace is written by `linetrace_script.py`, which runs in the workspace's own interpreter beside code that nobody
-has checked. The one rule: what is read back is bounded and checked item by item, and damage is an error and no trace.
+`linetrace_script.py` writes the trace, beside code that nobody has checked. The one rule: what is read back is bounded
+and checked item by item, and damage is an error and no trace.
 """
 
 from __future__ import annotations

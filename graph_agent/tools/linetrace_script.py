@@ -2,9 +2,9 @@
 
     python linetrace_script.py LOG ROOT -- [-m pytest | -m unittest | FILE] ARGUMENTS...
 
-The command sees the arguments, `sys.path` and exit code that it would have without this, and not one thread more. Each
-new line is in LOG before it runs, so a test that hangs or crashes leaves its trace too. What a module runs when it is
-imported belongs to no test and isn't noted. The one rule: this file imports nothing of graph_agent, and little else.
+The command sees the arguments, `sys.path` and exit code that it would have without this. Each new line is in LOG before
+it runs, so a test that hangs or crashes leaves its trace too. The one rule: this imports nothing of graph_agent, and
+little else.
 """
 
 # No pathlib: it loads a dozen modules before the tests do, and a workspace may have one of that name.
@@ -26,9 +26,8 @@ _DIGITS = 4  # binary ones, so each count to 16 is noted, then each second one t
 class Log:
     """JSON lines: `{test}` begins one, `{path, line}` is a line that it runs, `{test, outcome, places, ran}` ends it.
 
-    A test's own lines are cut off again when it has ended. What stays, in `ran` as `{path: [[line, n]]}`, is which
-    lines the n-th test of its outcome has run, and that only for an n of few binary digits: the log grows with the
-    program, and hardly with the number of tests, and a count read from it is at most an eighth too low.
+    What stays of a test, in `ran` as `{path: [[line, n]]}`, is which lines the n-th test of its outcome has run, and
+    that for an n of few binary digits: the log hardly grows with the number of tests.
     """
 
     def __init__(self, path: str) -> None:
@@ -69,7 +68,7 @@ class Tracer:
         self._before: Any = None
 
     def begin(self, test: str) -> bool:
-        """Whether it is a test of its own, and not one that another test runs."""
+        """False for a test that another test runs."""
         if self._test:
             return False
         self._test, self._outcome, self._places, self._ran = test, "passed", [], {}
@@ -80,7 +79,7 @@ class Tracer:
         return True
 
     def mark(self, test: str, outcome: str, error: BaseException | None = None) -> None:
-        """What became of `test`, the running one or one that doesn't get so far. The first failure stays."""
+        """What became of `test`, the running one or one that doesn't get so far."""
         places = self._places_of(error)
         if self._test:
             if self._outcome != "failed":
@@ -119,7 +118,7 @@ class Tracer:
         return self._paths[filename]
 
     def _places_of(self, error: BaseException | None) -> list[tuple[str, int]]:
-        """Where in the workspace the error came from, innermost first, then the same for its causes."""
+        """Where in the workspace the error came from, innermost first, then its causes."""
         found: dict[tuple[str, int], None] = {}
         seen: set[int] = set()
         while error is not None and id(error) not in seen:

@@ -1,8 +1,7 @@
 """Start one program, read what it prints, and have it gone at the end: the program and all that it started.
 
-The program gets its own process group and no keyboard. Whether it ends by itself, runs out of time or the user presses
-Ctrl-C, the one rule holds: when `run_process` is left, nobody of the group runs any more, nothing has waited for a pipe
-that some grandchild forgot to close, and memory did not grow with the output.
+It gets its own process group and no keyboard. The one rule: when `run_process` is left, be it by a timeout or Ctrl-C,
+nobody of the group runs any more, nothing has waited for a grandchild's pipe, and memory did not grow with the output.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def run_process(
 def end_all() -> None:
     """End every program that a thread of this process still waits for, and let the threads tidy up.
 
-    For whoever leaves while commands run: an interrupted fan-out leaves its threads behind, and they their programs.
+    An interrupted fan-out leaves its threads behind, and they their programs.
     """
     left = dict(_RUNNING)
     for process in left:
@@ -102,10 +101,7 @@ atexit.register(end_all)
 
 
 class HeadAndTail:
-    """The first and the last bytes of a stream, at most `limit` of them, and how many were dropped between.
-
-    The command's own words stand at the front, and the failure at the end.
-    """
+    """The first and the last bytes of a stream (failures stand at its end), at most `limit`, and how many are gone."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -119,7 +115,7 @@ class HeadAndTail:
             self._cut()
 
     def text(self) -> tuple[str, int]:
-        """The output as printable text, with a marker where bytes are missing, and the number of missing bytes."""
+        """The output, printable, with a marker where bytes are missing, and how many are."""
         self._cut()
         if not self._lost:
             return printable(bytes(self._head + self._tail)), 0
@@ -139,7 +135,7 @@ _HALF_AT_START = re.compile(rb"\A(?:[^\n]{0,500}\n|[\x80-\xbf]*)")
 
 
 def printable(raw: bytes) -> str:
-    """`raw` as text for people, models and JSON: terminal commands out, control characters as visible signs."""
+    """`raw` as text for people, models and JSON: terminal commands out, control characters visible."""
     text = _TERMINAL.sub("", raw.decode("utf-8", "replace"))
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SIGNS)
 
@@ -149,14 +145,13 @@ _TERMINAL = re.compile(
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # window titles and links
     r"|\x1b[()*+][0-9A-Za-z]|\x1b[=>@-Z\\^_]"
 )
-# Besides control characters: line separators and the marks that turn the reading direction, which can make a
-# reviewer see another text than the one that is there.
+# The last two, line separators and marks that turn the reading direction, could show a reviewer another text.
 _HIDDEN = (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _SIGNS = {code: 0x2400 + code for code in range(0x20) if code not in b"\t\n"} | dict.fromkeys(_HIDDEN, 0xFFFD)
 
 
 def _read(pipe: IO[bytes], kept: HeadAndTail, enough: Event) -> None:
-    """Empty the pipe, so that the program never waits. Runs in a thread, as Windows can't select on pipes."""
+    """Empty the pipe. In a thread, as Windows can't select on pipes."""
     with pipe, selectors.DefaultSelector() as ready:
         if sys.platform != "win32":
             ready.register(pipe, selectors.EVENT_READ)
@@ -188,5 +183,5 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     for sign, grace in ((signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0)):
         with suppress(ProcessLookupError, PermissionError):  # nobody left; macOS says the same of a group of zombies
             os.killpg(process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel: no signal reaches it
+        with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel
             process.wait(grace)

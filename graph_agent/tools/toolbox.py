@@ -1,8 +1,8 @@
 """Tools by name: what a node may call, with its arguments checked before anything happens.
 
-A tool is a function; the JSON Schema of its arguments is read off its signature, so that what a model is told, what is
-checked and what the function takes are one thing. The rule: a call ends in a ToolResult that says by which rule it was
-let through or refused, or in ToolDenied; whatever else a tool raises is a bug of the tool and is not hidden.
+The JSON Schema of the arguments is read off the function's signature, so what a model is told and what is checked are
+one thing. The rule: a call ends in a ToolResult that says by which rule it was let through or refused, or in
+ToolDenied; whatever else a tool raises is a bug and is not hidden.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from inspect import iscoroutinefunction
 from typing import Any, cast, get_args, get_type_hints
 
 from graph_agent.protocols import ContextError, Effect, GraphAgentError, Tool, ToolDenied, ToolError, ToolResult
-from graph_agent.runtime.codec import decode
+from graph_agent.runtime.codec import decode, json_schema
 from graph_agent.runtime.errors import CodecError, nearest
-from graph_agent.runtime.schema import json_schema
 from graph_agent.runtime.typecheck import checker, misfit, problem
 
 REFUSALS = frozenset({"bad_arguments", "bad_path", "outside_workspace", "protected", "not_allowed"})
@@ -136,7 +135,7 @@ def result_of(tool: str, effect: Effect, value: Any) -> ToolResult:
 
 
 def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """Call it, when the names of the arguments fit the schema: that holds for tools that are no functions too."""
+    """Call it, if the names of the arguments fit its schema: so for tools that are no functions too."""
     known = tool.schema.get("properties", {})
     if tool.schema.get("additionalProperties") is False:
         for name in arguments:
@@ -156,7 +155,7 @@ async def _called_later(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[str]]:
-    """The types of the parameters, and the names of those that have no default."""
+    """Their types by name, and the names of those without a default."""
     required = []
     try:
         types = get_type_hints(function)

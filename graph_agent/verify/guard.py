@@ -1,8 +1,7 @@
-r"""The guard: what a patch may not do, however green the tests are.
+"""The guard: what a patch may not do, however green the tests are.
 
-It compares the workspace with what it was, so it doesn't matter by whose hand a file changed: an edit, a test that
-writes, a command. A mark in a diff counts when the new lines of a file have more of it than the old ones, so what only
-moved is no finding. The rule: each finding is a sentence about a fact, and one finding is enough to fail.
+It compares the workspace with what it was, by whose hand it may have changed. A mark in a diff counts when the new
+lines of a file have more of it than the old ones. The rule: one finding is enough to fail.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def guard_diff(diff: str, forbidden: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def _marks(lines: list[str], forbidden: Collection[str]) -> Iterator[str]:
-    """What is wrong with the change of one file. Lines that only moved within it are neither removed nor added."""
+    """What is wrong with the change of one file. Lines that only moved are neither removed nor added."""
     out, into = (Counter(line[1:] for line in lines if line.startswith(sign)) for sign in "-+")
     removed, added = list((out - into).elements()), list((into - out).elements())
 
@@ -89,13 +88,11 @@ def _marks(lines: list[str], forbidden: Collection[str]) -> Iterator[str]:
 
 _RUNNER = r"[\"'](?:_?pytest|unittest|nose)"
 _ADDED = {
-    "a skip was added": r"@(?:skip(?:If|Unless|if)?|xfail|expectedFailure)\b"
+    "a skip mark or hook was added": r"@(?:skip(?:If|Unless|if)?|xfail|expectedFailure)\b"
     r"|\b(?:pytest|mark|unittest)\.(?:skip|xfail|expectedFailure|importorskip|exit)|\bskipTest\b|\bSkipTest\b"
-    r"|\b(?:__test__|collect_ignore(?:_glob)?|pytestmark)\s*=",
-    "a hook of the test runner was added": r"\bdef\s+(?:load_tests|pytest_\w+)\b|\bpytest_plugins\s*=",
-    "`assert True` was added": r"\bassert\s+(?:True|[1-9]\d*|not\s+(?:False|None|0))\s*(?:,|#|$)"
-    r"|\.assert(?:True\(\s*(?:True|1)|False\(\s*(?:False|0|None))\s*[,)]",
-    "an assert that can't fail was added": r"\bassert\b[^#]*\bor\s+(?:True|1)\b"
+    r"|\b(?:__test__|collect_ignore(?:_glob)?|pytestmark|pytest_plugins)\s*=|\bdef\s+(?:load_tests|pytest_\w+)\b",
+    "an assert that can't fail was added": r"\bassert\s+(?:True|[1-9]\d*|not\s+(?:False|None|0))\s*(?:,|#|$)"
+    r"|\.assert(?:True\(\s*(?:True|1)|False\(\s*(?:False|0|None))\s*[,)]|\bassert\b[^#]*\bor\s+(?:True|1)\b"
     r"|\bassert\s+([\w.]+)\s*(?:==|is)\s*\1\s*(?:,|#|$)|\bassert\s*\([^()]*,[^()]*\)\s*(?:#|$)",
     "code that looks for the test runner or its caller was added": r"\bPYTEST_\w+"
     rf"|{_RUNNER}[\"']\s+(?:not\s+)?in\b|\bsys\.modules\.get\(\s*{_RUNNER}"
@@ -110,7 +107,6 @@ _ADDED = {
     r"|\braise\s+SystemExit\b(?!\s*\(\s*(?:[1-9]|[\"'f]))",
     "a text that looks like a test report was added": r"\bRan \d+ tests?\b|\b\d+ passed\b",
     "a broad except that swallows what it catches was added": r"\bsuppress\s*\(\s*[^)]*\b(?:Base)?Exception\b",
-    "warnings were silenced": r"\b(?:simplefilter|filterwarnings)\s*\(\s*[\"']ignore",
 }
 _HANDLER = re.compile(r"(\s*)except\b\s*\*?\s*(?:[^:#]*\b(?:Base)?Exception(?:Group)?\b[^:#]*)?:(.*)$")
 _RAISES = re.compile(r"[^#]*\braise\b")
@@ -142,10 +138,7 @@ def _looseness(lines: list[str]) -> dict[str, float]:
 
 
 def _swallowing(lines: list[str], sign: str) -> int:
-    """How many broad handlers of one side of the hunks raise nothing, as far as the diff shows them.
-
-    The line that begins a hunk stays, without depth, so that no block runs across it.
-    """
+    """How many broad handlers of one side raise nothing, as far as its hunks show. No block runs across their heads."""
     side = [line if line.startswith("@@ ") else line[1:] for line in lines if line.startswith((sign, " ", "@@ "))]
     count = 0
     for at, line in enumerate(side):

@@ -1,8 +1,7 @@
 """Read what a test runner said, and judge it.
 
-Understood are the reports of pytest and unittest, in all the forms that their own options give. The one rule: a
-verdict of PASS needs exit code 0 and at least one test that passed by the runner's own count; where the output does
-not say enough, the verdict is UNKNOWN and never a guess.
+Pytest and unittest are understood. The one rule: PASS needs exit code 0 and at least one test that passed by the
+runner's own count; where the output does not say enough, the verdict is UNKNOWN and never a guess.
 """
 
 from __future__ import annotations
@@ -148,8 +147,7 @@ def _by_test(counts: TestCounts, lines: list[str]) -> TestCounts:
 
 
 def _unittest_summary(line: str, after: list[str]) -> TestCounts | None:
-    """Never more than the tests that ran, but for a class or module that failed as a whole: a test may fail many times
-    in its subtests, and mending it must not look like fewer tests."""
+    """No more than the tests that ran: one may fail many times in its subtests, and mending it is no test fewer."""
     ran = _UNITTEST_RAN.fullmatch(line)
     result = _UNITTEST_RESULT.fullmatch(next((text.strip() for text in after if text.strip()), ""))
     if ran is None or result is None:
@@ -173,7 +171,7 @@ def _sums(counted: Mapping[str, int]) -> dict[str, int]:
 
 
 def _collection_failed(exit_code: int, counts: TestCounts | None, output: str) -> bool:
-    """Whether tests could not even be imported. Then a count of the others says nothing about the whole."""
+    """Whether tests could not even be imported: a count of the others says nothing about the whole."""
     if exit_code == 0 and not (counts and counts.errors):
         return False
     alone = counts is not None and counts.errors > 0 and counts.passed == counts.failed == 0

@@ -9,7 +9,7 @@ import pytest
 
 from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.errors import CodecError
-from tests.runtime.samples import Art, Base, Circle, Derived, Level, Outer, Square, Stage
+from tests.runtime.samples import Art, Base, Circle, Derived, Level, Outer, Stage
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,6 @@ class Positive:
         if self.amount <= 0:
             raise ValueError("amount must be above zero")
         object.__setattr__(self, "doubled", 2 * self.amount)
-
-
-@dataclass(frozen=True)
-class Forgetful:
-    late: int = field(init=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +68,6 @@ def test_a_field_that_the_class_computes_comes_back_as_saved() -> None:
 
 def test_a_computed_field_that_is_absent_is_what_the_class_computes() -> None:
     assert decode(Positive, {"amount": 2}).doubled == 4
-    with pytest.raises(CodecError, match="late: missing: Forgetful does not compute it"):
-        decode(Forgetful, {})
 
 
 def test_a_class_may_refuse_the_data() -> None:
@@ -94,11 +87,6 @@ def test_a_set_is_written_in_an_order_that_does_not_depend_on_how_it_was_made() 
     assert encode(frozenset(words), frozenset[str]) == encode(frozenset(reversed(words)), frozenset[str])
 
 
-@pytest.mark.parametrize("shape", [Circle(1.5), Square(2)])
-def test_a_literal_field_tells_the_dataclasses_of_a_union_apart(shape: Circle | Square) -> None:
-    assert decode(tuple[Circle | Square, ...], encode((shape,), tuple[Circle | Square, ...])) == (shape,)
-
-
 def test_a_literal_none_is_read_also_within_a_union() -> None:
     assert decode(Literal["a", None] | int, None) is None
 
@@ -115,44 +103,34 @@ BAD: tuple[tuple[Any, Any, str, str], ...] = (
     (State, {"observations": {}}, "state.observations", "expected a list for tuple[Observation, ...], got {} (dict)"),
     (State, {"observations": ({"id": "a"},)}, "state.observations", "expected a list"),
     (State, {"observations": [{"id": "a", "lines": [1, True]}]}, "state.observations[0].lines[1]", "expected int"),
-    (
-        State,
-        {"stage": "don"},
-        "state.stage",
-        "expected one of 'draft', 'done' for Stage, got 'don' (str), did you mean",
-    ),
+    (State, {"stage": "don"}, "state.stage", "expected one of 'draft', 'done', got 'don' (str)"),
     (State, {"stage": 1}, "state.stage", "expected Stage | None, got 1 (int)"),
     (State, {"stage": []}, "state.stage", "expected Stage | None, got [] (list)"),
     (State, {"scores": {"a": "1"}}, "state.scores['a']", "expected float, got '1' (str)"),
     (State, {"scores": {"a": float("nan")}}, "state.scores['a']", "only finite numbers"),
-    (State, {"scores": {1: 1.0}}, "state.scores[1]", "expected str, got 1 (int)"),
+    (State, {"scores": {1: 1.0}}, "state.scores", "expected dict[str, float], got {1: 1.0} (dict)"),
     (State, None, "state", "expected an object for State, got None"),
     (State, [["observations", []]], "state", "expected an object for State"),
     (State, {1: 2}, "state.1", "not a field of State"),
-    (Level, True, "state", "expected one of 1, 2 for Level, got True (bool)"),
+    (Level, True, "state", "expected one of 1, 2, got True (bool)"),
     (Level, 1.0, "state", "got 1.0 (float)"),
     (Level, 10**5000, "state", "expected one of 1, 2"),
-    (Literal["a"], "b", "state", "expected Literal['a'], got 'b' (str)"),
+    (Literal["a"], "b", "state", "expected one of 'a', got 'b' (str)"),
     (tuple[int, str], [1], "state", "expected 2 items for tuple[int, str], got 1"),
     (tuple[int, str], [1, 2], "state[1]", "expected str, got 2 (int)"),
-    (frozenset[int], [1, 2, 1], "state[2]", "1 is there twice"),
-    (frozenset[float], [1, 1.0], "state[1]", "1.0 is there twice"),
-    (frozenset[dict[str, int]], [{}], "state[0]", "cannot be in a frozenset"),
-    (frozenset[Unhashable], [{"x": 1}], "state[0]", "cannot be in a frozenset"),
+    (frozenset[int], [1, 2, 1], "state", "an item is there twice"),
+    (frozenset[dict[str, int]], [{}], "state", "cannot be in a frozenset"),
+    (frozenset[Unhashable], [{"x": 1}], "state", "cannot be in a frozenset"),
     (datetime, "2024-05-01", "state", "write it like"),
     (datetime, "2024-02-30T00:00:00", "state", "day"),
     (datetime, "2024-05-01T12:30:00.1234567", "state", "write it like"),
     (datetime, "٢٠٢٤-05-01T12:30:00", "state", "write it like"),
     (datetime, 5, "state", "expected a string for datetime, got 5 (int)"),
-    (Path, "\udcff", "state", "valid Unicode"),
+    (Path, "\udcff", "state", "it would not come back equal"),
     (str, "\ud800", "state", "lone surrogates"),
     (int, 10**4300, "state", "more than 4300 digits"),
     (int, 1.0, "state", "expected int, got 1.0 (float)"),
-    (Circle | Square, {"radius": 1}, "state.kind", "missing: it says which of Circle | Square this is"),
-    (Circle | Square, {"kind": "line"}, "state.kind", "expected one of 'circle', 'square', got 'line' (str)"),
-    (Circle | Square, {"kind": []}, "state.kind", "got [] (list)"),
-    (Circle | Square, {"kind": "square", "radius": 1}, "state.radius", "not a field of Square"),
-    (list[int], [1], "", "list[int]: use tuple[int, ...]"),
+    (list[int], [1], "", "list[int] cannot be saved"),
 )
 
 

@@ -20,7 +20,7 @@ from graph_agent import (
     described,
     run_graph,
 )
-from graph_agent.runtime.schema import json_schema
+from graph_agent.runtime.codec import json_schema
 from graph_agent.runtime.state import append_of
 from tests.runtime.counting import RULED, Count, Finding, Ruled, Stage, counting, start
 

@@ -33,7 +33,7 @@ def test_a_command_that_hangs_later_costs_less_than_the_whole_time_and_changes_n
     monkeypatch.setattr(command, "LEAST", 1.0)
     monkeypatch.setattr(command, "FACTOR", 2.0)
     (tmp_path / "run.py").write_text("import os\nwhile os.path.exists('hang'): pass\n", encoding="utf-8")
-    argv, other = (sys.executable, "run.py"), (sys.executable, "-c", "import time; time.sleep(3)")
+    argv, other = (sys.executable, "run.py"), (sys.executable, "-c", "import time; time.sleep(1.2)")
     commands = Commands(tmp_path, [argv, other], timeout=60)
     assert commands.run_command(argv).exit_code == 0
     (tmp_path / "hang").touch()

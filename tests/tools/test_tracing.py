@@ -31,9 +31,7 @@ class TotalTest(unittest.TestCase):
 
 
 def bench_of(root: Path, argv: tuple[str, ...] = UNITTEST, timeout: float = 30) -> Bench:
-    return Bench(
-        root=root, baseline=root, writable=(), protected=(), commands=(argv,), tests=(argv,), timeout=timeout
-    )
+    return Bench(root=root, baseline=root, writable=(), protected=(), commands=(argv,), tests=(argv,), timeout=timeout)
 
 
 @pytest.fixture

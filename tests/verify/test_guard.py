@@ -34,12 +34,11 @@ def with_line(line: str) -> str:
     return CODE.replace("    check(prices)\n", f"    check(prices)\n{line}\n")
 
 
-SKIP = "a skip was added"
-TRUE, VAIN = "`assert True` was added", "an assert that can't fail was added"
+SKIP = "a skip mark or hook was added"
+VAIN = "an assert that can't fail was added"
 LOOKS = "code that looks for the test runner or its caller was added"
 EXIT, REPORT = "an exit that may report success was added", "a text that looks like a test report was added"
 SWALLOWS = "a broad except that swallows what it catches was added"
-HOOK = "a hook of the test runner was added"
 REPLACED = "a part of the interpreter or of the test runner was replaced"
 
 ADDED = [
@@ -57,13 +56,13 @@ ADDED = [
     ("    self.skipTest('later')", SKIP),
     ("    raise unittest.SkipTest('later')", SKIP),
     ("    raise SkipTest", SKIP),
-    ("def load_tests(loader, tests, pattern):\n    return loader.suiteClass()", HOOK),
-    ("def pytest_collection_modifyitems(items):\n    items.clear()", HOOK),
-    ("    assert True", TRUE),
-    ("    assert 1, 'fine'", TRUE),
-    ("    assert not False  # fine", TRUE),
-    ("    self.assertTrue(True)", TRUE),
-    ("    self.assertFalse(0, 'x')", TRUE),
+    ("def load_tests(loader, tests, pattern):\n    return loader.suiteClass()", SKIP),
+    ("def pytest_collection_modifyitems(items):\n    items.clear()", SKIP),
+    ("    assert True", VAIN),
+    ("    assert 1, 'fine'", VAIN),
+    ("    assert not False  # fine", VAIN),
+    ("    self.assertTrue(True)", VAIN),
+    ("    self.assertFalse(0, 'x')", VAIN),
     ("    assert prices == 3 or True", VAIN),
     ("    assert total == total", VAIN),
     ("    assert self.x is self.x, 'same'", VAIN),
@@ -96,7 +95,6 @@ ADDED = [
     ("    print('12 passed in 0.1s')", REPORT),
     ("    with contextlib.suppress(Exception):", SWALLOWS),
     ("    with suppress(KeyError, BaseException):", SWALLOWS),
-    ("    warnings.simplefilter('ignore')", "warnings were silenced"),
 ]  # fmt: skip
 
 
@@ -270,9 +268,9 @@ def test_a_line_that_looks_like_the_head_of_a_diff_hides_nothing() -> None:
     old = "x = '''\n-- a/other.py\n'''\n"
     new = "x = '''\n++ b/other.py\ndiff --git a/y b/y\n'''\nimport pytest\n"
     assert found(old, new) == [LOOKS]
-    assert found("x = 1\n", "x = 1\x0c\nassert\x0bTrue\n") == [TRUE]
-    assert found("x = 1\r\n", "x = 1\r\nassert True\r\n") == [TRUE]
-    assert found("x = 1", "x = 1\nassert True") == [TRUE]
+    assert found("x = 1\n", "x = 1\x0c\nassert\x0bTrue\n") == [VAIN]
+    assert found("x = 1\r\n", "x = 1\r\nassert True\r\n") == [VAIN]
+    assert found("x = 1", "x = 1\nassert True") == [VAIN]
 
 
 def test_an_empty_diff_is_clean() -> None:
