@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from graph_agent.cli.exits import UsageError
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.llm.editprompts import EditFormat
+from graph_agent.llm.edits import EditFormat
 from graph_agent.llm.record import RecordingError, RecordingLLM, ReplayLLM
 from graph_agent.protocols import LLMError, ToolError
 from graph_agent.runtime.errors import nearest

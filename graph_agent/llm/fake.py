@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from threading import Lock
-from types import TracebackType
 from typing import TypeAlias
 
 from graph_agent.protocols import GraphAgentError, Reply, Request
+from graph_agent.runtime.codec import encode
+from graph_agent.runtime.quoting import quote
 
 Scripted: TypeAlias = object
 """A text, a `Reply`, an error to raise, JSON data (dict or list), or a dataclass, which is sent as its JSON."""
@@ -32,7 +33,6 @@ class FakeLLM:
     def __init__(self, script: Iterable[Scripted] | Callable[[Request], Scripted]) -> None:
         self.requests: list[Request] = []
         self._lock = Lock()
-        self._unexpected: list[str] = []
         self._function = script if callable(script) else None
         self._script = () if callable(script) else _prepared(script)
 
@@ -41,34 +41,36 @@ class FakeLLM:
         with self._lock:
             self.requests.append(request)
             call = len(self.requests)
-            if self._function is None and call > len(self._script):
-                self._unexpected.append(_unexpected(call, request, len(self._script)))
-                raise FakeLLMError(self._unexpected[-1])
-        if self._function is not None:
+        if self._function:
             said = _outcome(self._function(request), f"the function's answer to call {call}")
-        else:
+        elif call <= len(self._script):
             said = self._script[call - 1]
+        else:
+            raise self._unexpected(call)
         if isinstance(said, Exception):
             raise said
         return said
 
     def assert_consumed(self) -> None:
         """Raise `FakeLLMError` when replies are left over, or when an unexpected call was made and swallowed."""
-        with self._lock:
-            left = self._script[len(self.requests) :]
-            unexpected = tuple(self._unexpected)
-        if unexpected:
-            raise FakeLLMError(unexpected[0])
-        if left:
-            said = f"{len(left)} of {len(self._script)} scripted replies were never asked for"
-            raise FakeLLMError(f"{said}; the first is number {len(self._script) - len(left) + 1}: {_short(left[0])}")
+        made, scripted = len(self.requests), len(self._script)
+        if self._function is None and made > scripted:
+            raise self._unexpected(scripted + 1)
+        if made < scripted:
+            first = f"the first is number {made + 1}: {quote(self._script[made])}"
+            raise FakeLLMError(f"{scripted - made} of {scripted} scripted replies were never asked for; {first}")
 
     def __enter__(self) -> FakeLLM:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:  # an error on its way out says more than the leftovers that it caused
             self.assert_consumed()
+
+    def _unexpected(self, call: int) -> FakeLLMError:
+        asked = quote(self.requests[call - 1].instructions)
+        said = f"call {call} of the model was not expected: the script has {len(self._script)} replies"
+        return FakeLLMError(f"{said}. It was asked: {asked}")
 
 
 def _prepared(script: Iterable[Scripted]) -> tuple[Reply | Exception, ...]:
@@ -83,27 +85,11 @@ def _outcome(item: Scripted, where: str) -> Reply | Exception:
     if isinstance(item, str):
         return Reply(text=item)
     try:
-        return Reply(text=json.dumps(_data(item), ensure_ascii=False, allow_nan=False))
+        if is_dataclass(item) and not isinstance(item, type):
+            item = encode(item)
+        if not isinstance(item, dict | list):
+            raise TypeError(f"found {type(item).__name__}")
+        return Reply(text=json.dumps(item, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError) as error:
         allowed = "a text, a Reply, an error, JSON data, or a dataclass"
-        raise FakeLLMError(f"{where} is {_short(item)}, which is not {allowed}: {error}") from error
-
-
-def _data(item: Scripted) -> object:
-    if isinstance(item, dict | list):
-        return item
-    if is_dataclass(item) and not isinstance(item, type):
-        from graph_agent.runtime.codec import encode
-
-        return encode(item)
-    raise TypeError(f"found {type(item).__name__}")
-
-
-def _unexpected(call: int, request: Request, scripted: int) -> str:
-    asked = _short(request.instructions, 300)
-    return f"call {call} of the model was not expected: the script has {scripted} replies. It was asked: {asked}"
-
-
-def _short(value: object, limit: int = 80) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}..."
+        raise FakeLLMError(f"{where} is {quote(item)}, which is not {allowed}: {error}") from error

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from threading import Lock
 from typing import Any
 
-from graph_agent.llm.textedits import Edit, unique_edit
+from graph_agent.llm.edits import Edit, unique_edit
 from graph_agent.mutation import Candidate, Lines, candidates
 from graph_agent.protocols import LLMError, Reply, Request
 from graph_agent.runtime.codec import encode

@@ -8,8 +8,9 @@ differs.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Awaitable, Iterator
+from dataclasses import asdict
+from difflib import unified_diff
 from hashlib import sha256
 from inspect import isawaitable
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 
 from graph_agent.protocols import LLM, GraphAgentError, LLMError, Reply, Request
 from graph_agent.runtime.codec import decode
-from graph_agent.runtime.errors import CodecError
 from graph_agent.runtime.quoting import quote
 
 
@@ -27,11 +27,7 @@ class RecordingError(GraphAgentError):
 
 
 class ReplayMiss(GraphAgentError):
-    """A request that the recording has no reply for, or none any more. `key` is the request's."""
-
-    def __init__(self, message: str, *, key: str) -> None:
-        super().__init__(message)
-        self.key = key
+    """A request that the recording has no reply for, or none any more."""
 
 
 class RecordedError(LLMError):
@@ -39,7 +35,7 @@ class RecordedError(LLMError):
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
-        self.kind, self.message = kind, message
+        self.kind = kind
 
 
 class RecordingLLM:
@@ -50,34 +46,42 @@ class RecordingLLM:
 
     def __init__(self, llm: LLM, path: Path | str) -> None:
         self._llm, self._path, self._lock = llm, Path(path), Lock()
-        _check_can_add(self._path)
+        try:
+            self._path.touch()  # what cannot be written is found out now, not after the first call
+        except OSError as error:
+            raise RecordingError(f"the recording {self._path.name} cannot be written: {error}") from error
+        list(_calls(self._path))
 
     def complete(self, request: Request, /) -> Any:
         """The model's reply, or an awaitable of it when the model is asynchronous."""
-        asked = {"key": request_key(request), "request": _data(request)}
+        asked = _canonical(request)
         try:
             reply = self._llm.complete(request)
         except LLMError as error:
-            self._write({**asked, "error": _described(error)})
+            self._add(asked, error)
             raise
         if isawaitable(reply):
-            return self._record_later(asked, reply)
-        self._write({**asked, "reply": asdict(reply)})
+            return self._complete_later(asked, reply)
+        self._add(asked, reply)
         return reply
 
-    async def _record_later(self, asked: Mapping[str, Any], coming: Awaitable[Reply]) -> Reply:
+    async def _complete_later(self, asked: str, coming: Awaitable[Reply]) -> Reply:
         try:
             reply = await coming
         except LLMError as error:
-            self._write({**asked, "error": _described(error)})
+            self._add(asked, error)
             raise
-        self._write({**asked, "reply": asdict(reply)})
+        self._add(asked, reply)
         return reply
 
-    def _write(self, entry: Mapping[str, Any]) -> None:
-        line = json.dumps(entry) + "\n"
+    def _add(self, asked: str, said: Reply | LLMError) -> None:
+        entry = {"key": _key(asked), "request": json.loads(asked)}
+        if isinstance(said, Reply):
+            entry["reply"] = asdict(said)
+        else:
+            entry["error"] = {"kind": getattr(said, "kind", type(said).__name__), "message": str(said)}
         with self._lock, self._path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(line)
+            file.write(json.dumps(entry) + "\n")
 
 
 class ReplayLLM:
@@ -87,149 +91,74 @@ class ReplayLLM:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self._path, self._lock = Path(path), Lock()
-        self._entries: dict[str, list[_Entry]] = {}
-        self._used: dict[str, int] = {}
-        for entry in _entries(self._path):
-            self._entries.setdefault(entry.key, []).append(entry)
+        self._name, self._lock = Path(path).name, Lock()
+        self._left: dict[str, list[Reply | RecordedError]] = {}
+        self._lines: dict[str, int] = {}
+        for line, (asked, said) in enumerate(_calls(Path(path)), 1):
+            self._lines.setdefault(asked, line)
+            self._left.setdefault(asked, []).append(said)
 
     def complete(self, request: Request, /) -> Reply:
         """The next reply that was recorded for this request."""
-        key = request_key(request)
-        recorded = self._entries.get(key, [])
+        asked = _canonical(request)
         with self._lock:
-            used = self._used.get(key, 0)
-            self._used[key] = used + 1
-        if not recorded:
-            raise ReplayMiss(self._miss(request), key=key)
-        if used >= len(recorded):
-            times = f"{len(recorded)} time{'s' * (len(recorded) > 1)}"
-            said = f"{self._path.name} has this request {times}, and it was asked once more: {_begins(request)}"
-            raise ReplayMiss(said, key=key)
-        outcome = recorded[used].outcome
-        if isinstance(outcome, RecordedError):
-            raise RecordedError(outcome.kind, outcome.message)
-        return outcome
+            if not self._left.get(asked):
+                raise ReplayMiss(self._miss(asked, quote(request.instructions)))
+            said = self._left[asked].pop(0)
+        if isinstance(said, RecordedError):
+            raise said
+        return said
 
-    def _miss(self, request: Request) -> str:
-        said = f"{self._path.name} has no reply to this request: {_begins(request)}."
-        wanted = dict(_leaves(_data(request)))
-        recorded = ((dict(_leaves(_data(group[0].request))), group[0]) for group in self._entries.values())
-        ranked = [(_differing(wanted, other), other, entry) for other, entry in recorded]
-        if not ranked:
+    def _miss(self, asked: str, begins: str) -> str:
+        if asked in self._lines:
+            return f"{self._name} has no further reply to this request, which was asked once more: {begins}"
+        said = f"{self._name} has no reply to this request: {begins}."
+        if not self._lines:
             return f"{said} The file is empty: record it first."
-        paths, nearest, entry = min(ranked, key=lambda one: len(one[0]))
-        shown = "; ".join(_difference(path, nearest, wanted) for path in paths[:5])
-        more = f"; and {len(paths) - 5} more" if len(paths) > 5 else ""
-        return (
-            f"{said} The nearest is on line {entry.line}, and differs in {shown}{more}. Record again if that is meant."
-        )
+        now = _shown(asked)
+        near = max(self._lines, key=lambda other: len(set(now).intersection(_shown(other))))
+        changed = [f"\n{line[:120]}" for line in unified_diff(_shown(near), now, n=0, lineterm="") if line[:2] != "@@"]
+        more = f"\nand {len(changed) - 8} more lines" if len(changed) > 8 else ""
+        differences = "".join(changed[2:8]) + more
+        return f"{said} The nearest is on line {self._lines[near]}:{differences}\nRecord again if that is meant."
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Entry:
-    line: int
-    key: str
-    request: Request
-    outcome: Reply | RecordedError
-
-
-def request_key(request: Request) -> str:
-    """The SHA-256 of the request as canonical JSON: equal requests, equal keys. What is None does not count."""
-    return sha256(_canonical(request).encode("ascii")).hexdigest()
+def _key(asked: str) -> str:
+    return sha256(asked.encode("ascii")).hexdigest()
 
 
 def _canonical(request: Request) -> str:
-    return json.dumps(_data(request), sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _data(request: Request) -> dict[str, Any]:
-    """The request as JSON data, without the fields that are None; `0` and `0.0` are one temperature."""
-    given = {field.name: getattr(request, field.name) for field in fields(request)}
+    """The request as JSON, keys sorted, without the fields that are None; `0` and `0.0` are one temperature."""
+    given = {name: value for name, value in vars(request).items() if value is not None}
     if request.temperature is not None:
         given["temperature"] = float(request.temperature)
     try:
-        text = json.dumps(
-            {name: value for name, value in given.items() if value is not None}, allow_nan=False, default=_plain
-        )
+        return json.dumps(given, sort_keys=True, separators=(",", ":"), allow_nan=False, default=dict)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RecordingError(f"the request is not JSON data: {error}; found in: {_begins(request)}") from error
-    data: dict[str, Any] = json.loads(text)
-    return data
+        raise RecordingError(f"the request {quote(request.instructions)} is not JSON data: {error}") from error
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no place in a request's context")
-
-
-def _described(error: LLMError) -> dict[str, str]:
-    return {"kind": str(getattr(error, "kind", type(error).__name__)), "message": str(error)}
-
-
-def _check_can_add(path: Path) -> None:
-    """Find out now, not after the first call: the file can be written, and what is in it is a recording."""
+def _calls(path: Path) -> Iterator[tuple[str, Reply | RecordedError]]:
+    """Each call of a recording: the request as canonical JSON, and what came of it."""
     try:
-        path.open("a", encoding="utf-8").close()
-        whole = path.read_bytes()[-1:] in (b"", b"\n")
-    except OSError as error:
-        raise RecordingError(f"the recording {path.name} cannot be written: {error}") from error
-    tuple(_entries(path))
-    if not whole:
-        raise RecordingError(f"the last line of {path.name} has no end: remove it, or end it, and start again")
-
-
-def _entries(path: Path) -> Iterator[_Entry]:
-    try:
-        text = path.read_text(encoding="utf-8")
+        *lines, rest = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise RecordingError(f"the recording {path.name} cannot be read: {error}") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _entry(line, number, path.name)
+    if rest:
+        raise RecordingError(f"the last line of {path.name} has no end: remove it, or end it, and start again")
+    for number, line in enumerate(lines, 1):
+        try:
+            data = json.loads(line)
+            asked = _canonical(Request(**data["request"]))
+            if data["key"] != _key(asked):
+                raise ValueError("it was changed by hand, its key is that of another request")
+            yield asked, RecordedError(**data["error"]) if "error" in data else decode(Reply, data["reply"])
+        except (ValueError, TypeError, KeyError, RecursionError, GraphAgentError) as error:
+            raise RecordingError(
+                f"line {number} of {path.name} is no recorded call: {quote(line)}: {error!r}"
+            ) from error
 
 
-def _entry(line: str, number: int, name: str) -> _Entry:
-    try:
-        data = json.loads(line)
-        request = Request(**data["request"])
-        key = request_key(request)
-        outcome = RecordedError(**data["error"]) if "error" in data else decode(Reply, data["reply"])
-    except (ValueError, TypeError, KeyError, RecursionError, CodecError) as error:
-        raise RecordingError(f"line {number} of {name} is no recorded call: {quote(line)}: {error!r}") from error
-    if data["key"] != key:
-        raise RecordingError(f"line {number} of {name} was changed by hand: its request has the key {key}")
-    return _Entry(line=number, key=key, request=request, outcome=outcome)
-
-
-def _begins(request: Request) -> str:
-    return quote(request.instructions)
-
-
-def _leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every plain value of JSON data, by its path: `context.files['a.py']`, `context.tried[2]`."""
-    if isinstance(data, dict) and data:
-        for key, value in data.items():
-            name = (f".{key}" if path else key) if key.isidentifier() else f"[{key!r}]"
-            yield from _leaves(value, f"{path}{name}")
-    elif isinstance(data, list) and data:
-        for index, value in enumerate(data):
-            yield from _leaves(value, f"{path}[{index}]")
-    else:
-        yield path, data
-
-
-def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    return [path for path in {**one, **other} if path not in one or path not in other or one[path] != other[path]]
-
-
-def _difference(path: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    one, other = recorded.get(path), now.get(path)
-    if isinstance(one, str) and isinstance(other, str):
-        parts = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-        same = next(parts, min(len(one), len(other)))
-        cut = max(same - 20, 0)  # of two long texts, show the part where they part
-        return f"{path} from character {same} on: {quote(one[cut:])} was recorded, now {quote(other[cut:])}"
-    was, now_is = (quote(leaves[path]) if path in leaves else "nothing" for leaves in (recorded, now))
-    return f"{path}: {was} was recorded, now {now_is}"
+def _shown(asked: str) -> list[str]:
+    """A request one value a line, and the texts in it line by line."""
+    return json.dumps(json.loads(asked), indent=1, ensure_ascii=False).replace("\\n", "\n").splitlines()

@@ -6,8 +6,7 @@ The rule: an edit changes its own characters and no others, and its result parse
 
 from __future__ import annotations
 
-from .edit import Mutant, MutationError
-from .generate import mutants
-from .scoring import Candidate, Lines, candidates
+from .scoring import Candidate, Lines, candidates, mutants
+from .source import Mutant, MutationError
 
 __all__ = ["Candidate", "Lines", "Mutant", "MutationError", "candidates", "mutants"]

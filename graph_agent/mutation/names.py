@@ -1,200 +1,237 @@
-"""One name for another: a variable, an attribute, a target; an expression for a name; another thing returned.
+"""One name for another: a variable, an attribute, a target; a name for an expression; another thing returned.
 
-What stands nearest and looks alike is mixed up most, and a name that nobody reads is probably the one that is missing.
+What holds the same sort of thing is mixed up most, and a name that nobody reads is probably the one that is missing.
 The rule: names come from the scope at that place, so that a mutant fails for what it does and not for a `NameError`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
-from .edit import Edit
-from .kinds import CONTAINER, FUNCTION, LIST, NUMBER
-from .scope import Scopes, Variable
-from .source import Source, is_stored
-from .write import replace, replace_outer
+from .scope import BOOL, CONTAINER, FUNCTION, NUMBER, TEXT, Code, Variable, kind_of
+from .source import Edit, called, is_int, is_stored, names_in
 
 _MOST_NAMES = 12
 
 
-def variables(source: Source) -> Iterator[Edit]:
-    """A variable where it is read becomes another one."""
-    scopes = Scopes.of(source)
+def variables(source: Code) -> Iterator[Edit]:
+    """A variable becomes another one, where it is read and where it is bound."""
     for node in source.of(ast.Name):
-        if not isinstance(node.ctx, ast.Load) or _is_callee(source, node):
-            continue
-        there = scopes.find(node, node.id)
-        others = [(scopes.fit(node, there, v), v.name) for v in scopes.visible(node) if v.name != node.id]
-        share = 1.6 / max(2, len(others) + 1)
-        for fit, name in sorted(others, key=lambda pair: -pair[0])[:_MOST_NAMES]:
-            yield replace(source, node, name, "name", min(0.9, share * fit))
+        parent = source.parents[node]
+        if is_stored(node):
+            if isinstance(parent, ast.Assign | ast.AugAssign):
+                others = [v for v in source.local(node, {node.id}) if not _is_counter(source, node, v)]
+                for other in others:
+                    share = 0.5 * source.fit(source.kinds(node), other) / (len(others) + 1)
+                    yield source.replace(node, other.name, "target", share)
+        elif getattr(parent, "func", None) is not node:
+            there = source.find(node, node.id)
+            known = there.kinds if there else set()
+            fits = [(source.fit(known, v), v.name) for v in source.visible(node) if v.name != node.id]
+            for fit, name in sorted(fits, key=lambda pair: -pair[0])[:_MOST_NAMES]:
+                twins = there is not None and _twins(node.id, name)
+                share = fit * (1.7 if twins else 1.1) / max(2, len(fits) + 1)
+                yield source.replace(node, name, "name", min(0.6, share))
 
 
-def unknown(source: Source) -> Iterator[Edit]:
-    """A name that nothing binds becomes one that looks like it."""
-    scopes = Scopes.of(source)
-    bound = scopes.bound_names()
-    for node in source.of(ast.Name):
-        if isinstance(node.ctx, ast.Load) and node.id not in bound:
-            for variable in scopes.visible(node):
-                alike = (
-                    variable.name.lower().strip("_") == node.id.lower().strip("_") or variable.name[:3] == node.id[:3]
-                )
-                yield replace(source, node, variable.name, "name", 1.0 if alike else 0.5)
-
-
-def targets(source: Source) -> Iterator[Edit]:
-    """What is assigned goes to another variable."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Name):
-        statement = source.parents[node]
-        if not isinstance(node.ctx, ast.Store) or not isinstance(statement, ast.Assign | ast.AugAssign):
-            continue
-        there = scopes.find(node, node.id)
-        others = [v for v in scopes.local(node) if v.name != node.id and not _is_loop_variable(source, scopes, node, v)]
-        for other in others:
-            yield replace(source, node, other.name, "target", 0.5 * scopes.fit(node, there, other) / (len(others) + 1))
-
-
-def attributes(source: Source) -> Iterator[Edit]:
-    """`thing.left` becomes `thing.right`, when the source has both on something."""
-    seen: dict[bool, dict[str, None]] = defaultdict(dict)
+def attributes(source: Code) -> Iterator[Edit]:
+    """`thing.left` becomes `thing.right` or `thing`, when the source has both on something."""
+    seen: dict[bool, dict[str, None]] = {False: {}, True: {}}
     for node in source.of(ast.Attribute):
         seen[_is_callee(source, node)][node.attr] = None
     for node in source.of(ast.Attribute):
-        others = [name for name in seen[_is_callee(source, node)] if name != node.attr]
-        end = source.span(node)[1]
+        callee, end = _is_callee(source, node), source.span(node)[1]
+        others = [name for name in seen[callee] if name != node.attr]
         for name in others:
-            why = f"`.{node.attr}` becomes `.{name}`"
-            weight = (0.3 if _is_callee(source, node) else 1.0) / (len(others) + 1)
-            yield Edit(end - len(node.attr), end, name, "attribute", why, weight, source.unit(node))
-        if not _is_callee(source, node) and not isinstance(source.parents[node], ast.Attribute):
-            yield replace(source, node, source.full(node.value), "attribute", 0.15)
-            for name in others:
-                yield Edit(end, end, f".{name}", "attribute", f"`.{name}` is added", 0.05, source.unit(node))
-    yield from _objects_attributes(source, list(seen[False]))
+            weight = (0.3 if callee else 1.0) / (len(others) + 1)
+            yield Edit(end - len(node.attr), end, name, "attribute", weight, source.unit(node))
+        if not callee:
+            yield source.replace(node, source.full(node.value), "attribute", 0.15)
 
 
-def constants_and_names(source: Source) -> Iterator[Edit]:
-    """A number becomes a variable that holds one, or the length of something; a variable becomes a length."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Constant):
-        if isinstance(node.value, str) and node.value.isidentifier() and scopes.find(node, node.value):
-            yield replace(source, node, node.value, "name", 0.5)
-        if type(node.value) is not int:
+def constants_and_names(source: Code) -> Iterator[Edit]:
+    """A number becomes a variable that holds one, or the length of something; a string the name that it spells."""
+    for node in source.of(ast.Constant, ast.Name):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and source.find(node, node.value):
+            yield source.replace(node, node.value, "name", 0.5)
+        if is_int(node):
+            yield from source.each(node, source.numbers(node), (("", "", 0.17),), "name")
+        if is_int(node) or (isinstance(node, ast.Name) and not is_stored(node) and NUMBER in source.kinds(node)):
+            yield from source.each(node, source.containers(node), (("len(", ")", 0.17),), "name")
+
+
+def expressions(source: Code) -> Iterator[Edit]:
+    """An expression gives way to a variable: most often one that is returned or kept, else one that is passed on."""
+    for node, parent in source.values():
+        kept = isinstance(parent, ast.Return | ast.Assign | ast.AugAssign)
+        if isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and not kept):
             continue
-        numbers = scopes.numbers(node)
-        for variable in numbers:
-            unread = 2.0 if variable.reads == 0 else 1.0
-            yield replace(source, node, variable.name, "name", unread * 0.25 / (len(numbers) + 1))
-    for place in source.of(ast.Name, ast.Constant):
-        if _holds_number(scopes, place):
-            containers = scopes.containers(place)
-            for variable in containers:
-                yield replace(source, place, f"len({variable.name})", "name", 0.25 / (len(containers) + 1))
+        others = [v for v in source.local(node) if FUNCTION not in v.kinds and not _is_counter(source, node, v)]
+        constant = isinstance(node, ast.Constant)
+        if isinstance(parent, ast.Return):
+            yield from source.each(node, others, (("", "", 0.4 if constant else 0.7),), "return")
+            if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+                for v in others:
+                    form = ("", " == 0", 0.4) if NUMBER in v.kinds else ("not ", "", 0.2 if v.parameter else 0.7)
+                    yield from source.each(node, [v], (form,), "return")
+        else:
+            often = constant and source.loops(node)
+            yield from source.each(node, others, (("", "", 0.4 if often else 0.2),), "name")
 
 
-def returned(source: Source) -> Iterator[Edit]:
-    """Another local is returned; or a whole expression gives way to a variable."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Return, ast.Assign, ast.AugAssign):
-        value = node.value
-        if value is None or isinstance(value, ast.Name):
+def _is_callee(source: Code, node: ast.AST) -> bool:
+    return getattr(source.parents[node], "func", None) is node
+
+
+def _is_counter(source: Code, node: ast.AST, variable: Variable) -> bool:
+    """Whether a loop around the node counts with the variable, so that to assign or return it is seldom meant."""
+    loops = [loop for loop in source.loops(node) if isinstance(loop, ast.For)]
+    return NUMBER in variable.kinds and any(variable.name in names_in(loop.target) for loop in loops)
+
+
+def _twins(first: str, second: str) -> bool:
+    """Names that are told apart with difficulty: i and j, lst1 and lst2, min_sum and max_sum."""
+    digits = "0123456789"
+    same = first.rstrip(digits) == second.rstrip(digits)
+    return len(first) == len(second) == 1 or same or bool({*first.split("_")} & {*second.split("_")})
+
+
+_CIRCLES = [
+    line.split()
+    for line in """
+min max
+any all
+sum len max min
+sorted reversed list set
+list tuple set
+int round float
+str repr
+chr ord
+bin hex oct
+filter map
+floor ceil
+range enumerate len
+permutations combinations product
+heappush heappop
+bisect_left bisect_right
+lower upper title capitalize swapcase
+islower isupper isalpha isalnum isdigit isspace
+append extend add
+append appendleft
+pop popleft
+pop remove
+startswith endswith
+find rfind index
+lstrip rstrip strip
+split rsplit splitlines
+removeprefix removesuffix
+ljust rjust center
+keys values items
+get pop setdefault
+union intersection difference symmetric_difference
+issubset issuperset
+add discard remove
+add update
+search match fullmatch findall
+days seconds total_seconds
+""".strip().split("\n")
+]
+_ADDED = {
+    "sorted": {"reverse=True": 0.3},
+    "sort": {"reverse=True": 0.3},
+    "enumerate": {"start=1": 0.25},
+}
+_WRAPPERS = {
+    NUMBER: {"abs": 0.04, "int": 0.04, "str": 0.04, "round": 0.03},
+    CONTAINER: {
+        "sorted": 0.08,
+        "set": 0.07,
+        "len": 0.07,
+        "list": 0.04,
+        "reversed": 0.04,
+        "sum": 0.03,
+        "max": 0.02,
+        "min": 0.02,
+    },
+    TEXT: {"int": 0.06, "float": 0.04},
+    BOOL: {"not ": 0.04},
+}
+
+
+def arguments(source: Code) -> Iterator[Edit]:
+    """Two arguments change places, one is left out, or a usual keyword is added."""
+    for node in source.of(ast.Call):
+        plain = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
+        for first, second in pairwise(plain):
+            same = called(node) in {"min", "max", "isinstance"}
+            yield source.swap(first, second, "arguments", 0.1 if same else 0.6 / (len(plain) - 1))
+        given: list[ast.AST] = [*node.args, *node.keywords]
+        generated = any(isinstance(argument, ast.GeneratorExp) for argument in given)
+        for at in range(0 if generated else len(given)):
+            yield source.without(given, at, "arguments", 0.3 / len(given) if len(given) > 1 else 0.08)
+        for text, weight in _ADDED.get(called(node), {}).items():
+            if not generated and len(given) < 2:
+                at = source.span(node)[1] - 1
+                new = f", {text}" if given else text
+                yield Edit(at, at, new, "arguments", weight, source.unit(node))
+
+
+def siblings(source: Code) -> Iterator[Edit]:
+    """A function or method becomes another one of its circle, or another one of the module with as many parameters."""
+    functions = source.functions
+    for node in source.of(ast.Call):
+        name, end = called(node), source.span(node.func)[1]
+        others = {other: 0.8 for circle in _CIRCLES if name in circle for other in circle if other != name}
+        if isinstance(node.func, ast.Name) and name in functions:
+            others |= {f: 0.6 for f in functions if f != name and _takes(functions[f].args, node)}
+        for other, weight in others.items():
+            unit = source.unit(node)
+            yield Edit(end - len(name), end, other, "call", weight / (1 + len(others)), unit)
+
+
+def unwrapped(source: Code) -> Iterator[Edit]:
+    """A call gives way to its argument, or a method call to what it was called on."""
+    for node in source.of(ast.Call):
+        for argument in node.args[:3]:
+            if not isinstance(argument, ast.Starred | ast.GeneratorExp):
+                usual = 0.4 if isinstance(node.func, ast.Name) else 0.15
+                yield source.replace(node, source.full(argument), "unwrap", usual / len(node.args))
+        if not isinstance(node.func, ast.Attribute) or isinstance(source.parents[node], ast.Expr):
             continue
-        others = [v for v in scopes.local(value) if not _is_loop_variable(source, scopes, node, v)]
-        for variable in others:
-            unread = 3.0 if variable.reads == 0 else 1.0
-            often = isinstance(value, ast.Constant) and source.loops(node)
-            share = (0.6 if isinstance(node, ast.Return) or often else 0.25) / (len(others) + 1)
-            constant = 0.6 if isinstance(value, ast.Constant) and isinstance(node, ast.Return) else 1.0
-            edit = replace(
-                source,
-                value,
-                variable.name,
-                "return" if isinstance(node, ast.Return) else "name",
-                share * unread * constant,
-            )
-            yield edit._replace(weight=min(0.7, edit.weight))
+        lettered = kind_of(node) == TEXT or called(node) in {"sort", "reverse"}
+        yield source.replace(node, source.full(node.func.value), "unwrap", 0.4 if lettered else 0.12)
 
 
-def settled(source: Source) -> Iterator[Edit]:
-    """A plain True or False that is returned becomes a look at a variable."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Return):
-        if not isinstance(node.value, ast.Constant) or not isinstance(node.value.value, bool):
-            continue
-        others = [v for v in scopes.local(node) if not _is_loop_variable(source, scopes, node, v)]
-        for variable in others:
-            test = f"{variable.name} == 0" if NUMBER in variable.kinds else f"not {variable.name}"
-            share = (0.15 if variable.parameter else 0.6) / (len(others) + 1)
-            yield replace(source, node.value, test, "return", share)
+def wrapped(source: Code) -> Iterator[Edit]:
+    """An expression is put into `abs`, `len`, `sorted`, `set`, `int` and the like, or gets `.lower()` or `.strip()`."""
+    for node, parent in source.values():
+        inside = source.seg(node)
+        inside = inside[1:-1] if isinstance(node, ast.GeneratorExp) and inside.startswith("(") else inside
+        near = 2.0 if isinstance(parent, ast.Return | ast.Compare | ast.For | ast.comprehension) else 1.0
+        for kind, calls in _WRAPPERS.items():
+            for call in calls if not isinstance(node, ast.Constant) and source.may_be(node, kind) else ():
+                likely = isinstance(node, ast.BinOp) and call in {"abs", "int"}
+                if call not in {called(parent), called(node)}:
+                    yield source.replace(node, f"{call}({inside})", "wrap", near * (0.12 if likely else calls[call]))
+        if source.may_be(node, TEXT) and not isinstance(node, ast.Constant):
+            for method, weight in (("lower", 0.08), ("upper", 0.06), ("strip", 0.06)):
+                yield source.replace(node, f"{source.operand(node)}.{method}()", "wrap", weight)
 
 
-def subexpressions(source: Source) -> Iterator[Edit]:
-    """An indexed or computed argument gives way to a plain variable of the same scope."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Subscript, ast.Call, ast.Attribute, ast.BinOp):
-        parent = source.parents[node]
-        if is_stored(node) or _is_callee(source, node) or isinstance(parent, ast.Expr | ast.Return | ast.Assign):
-            continue
-        others = [v for v in scopes.local(node) if FUNCTION not in v.kinds]
-        inside = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        for variable in others:
-            near = 1.0 if variable.name not in inside else 0.7
-            unread = 3.0 if variable.reads == 0 else 1.0
-            yield replace(source, node, variable.name, "name", unread * near * 0.3 / (len(others) + 2))
+def bounded(source: Code) -> Iterator[Edit]:
+    """`best = x` becomes `best = max(best, x)`."""
+    for node in source.of(ast.Assign):
+        if source.loops(node) and called(node.value) not in {"max", "min"} and len(node.targets) == 1:
+            for call in ("max", "min"):
+                new = f"{call}({source.seg(node.targets[0])}, {source.full(node.value)})"
+                yield source.replace(node.value, new, "wrap", 0.08)
 
 
-def indexed(source: Source) -> Iterator[Edit]:
-    """A name gets an index (`x` becomes `xs[x]`, `xs` becomes `xs[i]`), or loses it."""
-    scopes = Scopes.of(source)
-    for node in source.of(ast.Subscript):
-        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
-            for call in ("sum", "max", "min", "len"):
-                yield replace(source, node, f"{call}({source.full(node.value)})", "wrap", 0.03)
-            yield replace_outer(source, node, node.value, "index", 0.15)
-            yield replace_outer(source, node, node.slice, "index", 0.15)
-    for name in source.of(ast.Name):
-        variable = scopes.find(name, name.id)
-        if not isinstance(name.ctx, ast.Load) or variable is None or isinstance(source.parents[name], ast.Subscript):
-            continue
-        if NUMBER in variable.kinds:
-            for other in [v for v in scopes.containers(name) if v.kinds & {LIST, CONTAINER, "dict"}][:3]:
-                yield replace(source, name, f"{other.name}[{name.id}]", "index", 0.06)
+def _takes(parameters: ast.arguments, call: ast.Call) -> bool:
+    most = len(parameters.posonlyargs) + len(parameters.args)
+    return most - len(parameters.defaults) <= len(call.args) + len(call.keywords) <= most
 
 
-def _objects_attributes(source: Source, names: list[str]) -> Iterator[Edit]:
-    """A bare name that elsewhere has attributes gets one of them."""
-    owners: dict[str, dict[str, None]] = defaultdict(dict)
-    for node in source.of(ast.Attribute):
-        if isinstance(node.value, ast.Name) and not _is_callee(source, node):
-            owners[node.value.id][node.attr] = None
-    for name in source.of(ast.Name):
-        if isinstance(name.ctx, ast.Load) and name.id in owners and not isinstance(source.parents[name], ast.Attribute):
-            for attribute in owners[name.id]:
-                yield replace(source, name, f"{name.id}.{attribute}", "attribute", 0.4 / (len(names) + 1))
-
-
-def _holds_number(scopes: Scopes, node: ast.Name | ast.Constant) -> bool:
-    if isinstance(node, ast.Constant):
-        return type(node.value) is int
-    variable = scopes.find(node, node.id) if isinstance(node.ctx, ast.Load) else None
-    return variable is not None and NUMBER in variable.kinds
-
-
-def _is_callee(source: Source, node: ast.AST) -> bool:
-    parent = source.parents[node]
-    return isinstance(parent, ast.Call) and parent.func is node
-
-
-def _is_loop_variable(source: Source, scopes: Scopes, node: ast.AST, variable: Variable) -> bool:
-    """Bound by a loop around the node, where to assign or return it is seldom meant, unless it is a plain item."""
-    loops = [loop for loop in source.loops(node) if isinstance(loop, ast.For | ast.AsyncFor)]
-    return NUMBER in variable.kinds and any(
-        isinstance(name, ast.Name) and name.id == variable.name for loop in loops for name in ast.walk(loop.target)
-    )
-
-
-FAMILIES = (variables, unknown, targets, attributes, constants_and_names, returned, settled, subexpressions, indexed)
+FAMILIES = (variables, attributes, constants_and_names, expressions, arguments, siblings, unwrapped, wrapped, bounded)

@@ -1,200 +1,215 @@
-"""Another operator in an operator's place: comparison, arithmetic, boolean, bitwise, augmented and unary.
+"""Another operator or constant in the place of one: the most frequent of all small slips.
 
-Slips of one operator are the most frequent of all small bugs, so the weights here are the highest. The rule: an
-operator's neighbours (`<` and `<=`, `+` and `-`) come before what is merely possible.
+An operator's neighbours (`<` and `<=`, `+` and `-`) come before what is merely possible. The rule: a new constant
+comes from the old one by a small step, or from elsewhere in the same source. None comes from what a test expects.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 
-from .edit import Edit
-from .kinds import NUMBER, TEXT, kind_of
-from .source import Source, is_stored
-from .write import operator_between, replace, short, swap
+from .scope import NUMBER, TEXT, Code, kind_of
+from .source import FUNCTIONS, Edit, is_int, is_stored
 
-_Table = Mapping[type[ast.AST], tuple[tuple[str, float], ...]]
-
-_COMPARISONS: _Table = {
-    ast.Lt: (("<=", 1.0), (">", 0.7), (">=", 0.4), ("!=", 0.15), ("==", 0.15)),
-    ast.LtE: (("<", 1.0), (">=", 0.6), (">", 0.4), ("==", 0.15)),
-    ast.Gt: ((">=", 1.0), ("<", 0.7), ("<=", 0.4), ("!=", 0.15), ("==", 0.15)),
-    ast.GtE: ((">", 1.0), ("<=", 0.6), ("<", 0.4), ("==", 0.15)),
-    ast.Eq: (("!=", 0.7), ("<=", 0.3), (">=", 0.3), ("<", 0.1), (">", 0.1), ("in", 0.1)),
-    ast.NotEq: (("==", 0.7), ("<", 0.2), (">", 0.2), ("<=", 0.1), (">=", 0.1), ("not in", 0.05)),
-    ast.Is: (("is not", 0.7), ("==", 0.1)),
-    ast.IsNot: (("is", 0.7), ("!=", 0.1)),
-    ast.In: (("not in", 0.7), ("==", 0.1)),
-    ast.NotIn: (("in", 0.7), ("!=", 0.1)),
+# What is taken for what, the likeliest first.
+_OTHERS = {
+    "<": ("<=", ">", ">="),
+    "<=": ("<", ">=", ">"),
+    ">": (">=", "<", "<="),
+    ">=": (">", "<=", "<"),
+    "==": ("!=", "<=", ">="),
+    "!=": ("==",),
+    "is": ("is not",),
+    "is not": ("is",),
+    "in": ("not in",),
+    "not in": ("in",),
+    "+": ("-", "*", "//", "%"),
+    "-": ("+", "*", "//", "%", "/"),
+    "*": ("+", "**", "/", "//", "-", "%"),
+    "/": ("//", "*", "%"),
+    "//": ("/", "%", "*"),
+    "%": ("//", "/", "*"),
+    "**": ("*", "//"),
+    "&": ("|", "^"),
+    "|": ("&", "^"),
+    "^": ("&", "|", "**"),
+    "<<": (">>",),
+    ">>": ("<<",),
 }
-_ARITHMETIC: _Table = {
-    ast.Add: (("-", 0.8), ("*", 0.3), ("//", 0.05), ("%", 0.05)),
-    ast.Sub: (("+", 0.8), ("*", 0.15), ("//", 0.1), ("%", 0.15), ("/", 0.1)),
-    ast.Mult: (("+", 0.35), ("**", 0.3), ("/", 0.25), ("//", 0.25), ("-", 0.15), ("%", 0.1)),
-    ast.Div: (("//", 0.7), ("*", 0.3), ("%", 0.3), ("-", 0.1)),
-    ast.FloorDiv: (("/", 0.6), ("%", 0.6), ("*", 0.2), ("-", 0.1)),
-    ast.Mod: (("//", 0.6), ("/", 0.4), ("*", 0.1), ("-", 0.1)),
-    ast.Pow: (("*", 0.5), ("//", 0.1)),
-    ast.MatMult: (("*", 0.5),),
-    ast.BitAnd: (("|", 0.6), ("^", 0.4)),
-    ast.BitOr: (("&", 0.6), ("^", 0.4), ("-", 0.1)),
-    ast.BitXor: (("&", 0.6), ("|", 0.5), ("**", 0.3)),
-    ast.LShift: ((">>", 0.7),),
-    ast.RShift: (("<<", 0.7),),
-}
+_BY_RANK = (0.9, 0.6, 0.35, 0.15, 0.1, 0.1)
 _BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+_SYMMETRIC = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+_SINGLETONS = {True: ("False", "None"), False: ("True", "None"), None: ("False", "True", "0", "[]", "''")}
 
 
-def comparisons(source: Source) -> Iterator[Edit]:
-    """`<` becomes `<=`, `==` becomes `!=`, `is` becomes `is not`."""
+def operators(source: Code) -> Iterator[Edit]:
+    """`<` becomes `<=`, `/` becomes `//`, `&` becomes `|`, `+=` becomes `-=` or `=`."""
     for node in source.of(ast.Compare):
-        operands = [node.left, *node.comparators]
-        for left, right, op in zip(operands, operands[1:], node.ops, strict=False):
-            for new, weight in _COMPARISONS[type(op)]:
-                yield _between(source, node, left, right, new, "comparison", weight)
-        if len(operands) == 2 and not isinstance(
-            node.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.Lt | ast.Gt
-        ):
-            yield swap(
-                source, node.left, operands[1], "operand", 0.2 if isinstance(node.ops[0], ast.In | ast.NotIn) else 0.05
-            )
+        for left, right in pairwise([node.left, *node.comparators]):
+            yield from _others(source, node, left, right, "comparison")
+    for sum_ in source.of(ast.BinOp):
+        family = "bitwise" if isinstance(sum_.op, _BITWISE) else "arithmetic"
+        yield from _others(source, sum_, sum_.left, sum_.right, family)
+        words = TEXT in {kind_of(sum_.left), kind_of(sum_.right)}
+        if not isinstance(sum_.op, _SYMMETRIC) or words:
+            yield source.swap(sum_.left, sum_.right, "operand", 0.3)
+        elif NUMBER not in {kind_of(sum_.left), kind_of(sum_.right)}:
+            yield source.swap(sum_.left, sum_.right, "operand", 0.15)
+    for update in source.of(ast.AugAssign):
+        yield from _others(source, update, update.target, update.value, "augmented")
+        yield Edit(*source.between(update.target, update.value), "=", "augmented", 0.35, update)
 
 
-def arithmetic(source: Source) -> Iterator[Edit]:
-    """`+` becomes `-`, `/` becomes `//`, `&` becomes `|`."""
-    for node in source.of(ast.BinOp):
-        left, right = kind_of(node.left), kind_of(node.right)
-        words = TEXT in {left, right}
-        for new, weight in _ARITHMETIC[type(node.op)]:
-            family = "bitwise" if isinstance(node.op, _BITWISE) else "arithmetic"
-            yield _between(source, node, node.left, node.right, new, family, weight * (0.05 if words else 1.0))
-        symmetric = isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.BitXor)
-        numbers = NUMBER in {left, right}
-        if not (symmetric and numbers):
-            yield swap(source, node.left, node.right, "operand", 0.3 if not symmetric or words else 0.15)
-
-
-def boolean(source: Source) -> Iterator[Edit]:
+def boolean(source: Code) -> Iterator[Edit]:
     """`and` becomes `or` and back: all of a chain, or one link of it."""
     for node in source.of(ast.BoolOp):
         new = "or" if isinstance(node.op, ast.And) else "and"
         for left, right in pairwise(node.values):
-            yield _between(source, node, left, right, new, "boolean", 0.9 / (len(node.values) - 1))
-        if len(node.values) > 2:
-            yield _whole_chain(source, node, new)
+            at = source.between(left, right)
+            yield Edit(*at, new, "boolean", 1.1 / (len(node.values) - 1), source.unit(node))
+        chain = f" {new} ".join(source.full(value) for value in node.values)
+        start, end = source.outer(node.values[0])[0], source.outer(node.values[-1])[1]
+        yield Edit(start, end, chain, "boolean", 0.5, source.unit(node))
 
 
-def augmented(source: Source) -> Iterator[Edit]:
-    """`+=` becomes `-=`, or `=`."""
-    for node in source.of(ast.AugAssign):
-        start, end = operator_between(source, node.target, node.value)
-        words = kind_of(node.value) == TEXT
-        choices = [(f"{new}=", weight * (0.05 if words else 1.0)) for new, weight in _ARITHMETIC[type(node.op)]]
-        for new, weight in [*choices, ("=", 0.35)]:
-            why = f"`{source.text[start:end]}` becomes `{new}`"
-            yield Edit(start, end, new, "augmented", why, weight, node)
-
-
-def assigned_again(source: Source) -> Iterator[Edit]:
-    """`=` becomes `+=` where the name already holds something."""
-    bound: set[tuple[ast.AST | None, str]] = set()
+def accumulated(source: Code) -> Iterator[Edit]:
+    """`=` becomes `+=` in a loop, where the name already holds something."""
+    bound = set()
     for node in source.of(ast.Assign):
         target = node.targets[0]
-        key = (source.function(node), source.seg(target))
-        kept = (isinstance(target, ast.Subscript) and source.loops(node)) or isinstance(target, ast.Attribute)
-        if (kept or (key in bound and source.loops(node))) and not isinstance(target, ast.Tuple):
-            start, end = operator_between(source, target, node.value)
-            for new, weight in (("+=", 0.25), ("-=", 0.08), ("*=", 0.08)):
-                yield Edit(start, end, new, "augmented", f"`=` becomes `{new}`", weight, node)
+        key = source.function(node), source.seg(target)
+        held = isinstance(target, ast.Subscript | ast.Attribute) or key in bound
+        if held and source.loops(node):
+            yield Edit(*source.between(target, node.value), "+=", "augmented", 0.25, node)
         bound.add(key)
 
 
-def unary(source: Source) -> Iterator[Edit]:
-    """A sign or a `not` is dropped, or a sign added."""
+def unary(source: Code) -> Iterator[Edit]:
+    """A sign or a `not` is dropped, or a sign added where its loss would go unseen."""
     for node in source.of(ast.UnaryOp):
-        if isinstance(node.op, ast.Not):
-            yield replace(source, node, source.full(node.operand), "condition", 0.7)
-        else:
-            weight = 0.25 if isinstance(node.operand, ast.Constant) else 0.5
-            yield replace(source, node, source.full(node.operand), "unary", weight)
-    for place in source.of(ast.Name, ast.Call, ast.Subscript):
-        if not is_stored(place) and _may_be_signed(source, place):
+        family = "condition" if isinstance(node.op, ast.Not) else "unary"
+        yield source.replace(node, source.full(node.operand), family, 0.6)
+    for place, parent in source.values():
+        if isinstance(parent, ast.Return | ast.Assign | ast.Tuple | ast.Lambda | ast.Call) and source.may_be(
+            place, NUMBER
+        ):
             in_key = any(isinstance(above, ast.Lambda) for above in source.up(place))
-            yield replace(source, place, f"-{source.seg(place)}", "unary", 0.25 if in_key else 0.06)
+            yield source.replace(place, f"-{source.operand(place)}", "unary", 0.25 if in_key else 0.06)
 
 
-def operator_and_constant(source: Source) -> Iterator[Edit]:
+def operator_and_constant(source: Code) -> Iterator[Edit]:
     """The operator and a constant of one comparison change together: `> 0` becomes `>= 1`."""
     for node in source.of(ast.Compare):
         if len(node.ops) != 1:
             continue
-        weight = 0.4 if _leaves_nothing(source, node) else 0.05
-        start, end = operator_between(source, node.left, node.comparators[0])
-        for constant in [part for part in ast.walk(node) if isinstance(part, ast.Constant) and type(part.value) is int]:
-            for operator, _ in _COMPARISONS[type(node.ops[0])][:2]:
-                for value in (int(constant.value) - 1, int(constant.value) + 1):  # type: ignore[arg-type]
-                    changes = sorted([(start, end, operator), (*source.span(constant), str(value))])
-                    yield _changed(source, node, changes, weight)
+        at = source.between(node.left, node.comparators[0])
+        for constant in [part for part in ast.walk(node) if isinstance(part, ast.Constant) and is_int(part)]:
+            for operator in _OTHERS.get(_sign(source, at), ())[:2]:
+                for value in (constant.value - 1, constant.value + 1):  # type: ignore[operator]
+                    (a, b, first), (c, d, second) = sorted([(*at, operator), (*source.span(constant), str(value))])
+                    new = first + source.text[b:c] + second
+                    yield Edit(a, d, new, "comparison", 0.1, source.unit(node))
 
 
-def _changed(source: Source, node: ast.Compare, changes: list[tuple[int, int, str]], weight: float) -> Edit:
-    (a, b, first), (c, d, second) = changes
-    new = first + source.text[b:c] + second
-    why = f"`{short(source.text[a:d])}` becomes `{short(new)}`"
-    return Edit(a, d, new, "comparison", why, weight, source.unit(node))
+def numbers(source: Code) -> Iterator[Edit]:
+    """A number one more or one less, of the other sign, zero, one; another number of the same function."""
+    nearby: dict[ast.AST | None, dict[str, None]] = {}
+    found = [node for node in source.of(ast.Constant) if type(node.value) in {int, float}]
+    for node in found:
+        nearby.setdefault(source.function(node), {})[source.seg(node)] = None
+    for node in found:
+        value: float = node.value  # type: ignore[assignment]
+        steps = {repr(value + 1): 0.7, repr(value - 1): 0.7, f"-{value!r}": 0.25, "-1": 0.35, "1": 0.15, "0": 0.15}
+        if not value:
+            steps = {"1": 0.7, "-1": 0.35, "None": 0.1}
+        if isinstance(value, float):
+            steps |= {"0.0": 0.25, repr(value * 2): 0.1, repr(value / 2): 0.1}
+        others = [text for text in nearby[source.function(node)] if text not in steps]
+        steps |= dict.fromkeys(others, min(0.1, 0.5 / (len(others) or 1)))
+        row = len(getattr(source.parents[node], "elts", ()))
+        for text, weight in steps.items():
+            yield source.replace(node, text, "constant", weight * min(1.0, 3 / (row or 1)))
 
 
-def _leaves_nothing(source: Source, test: ast.Compare) -> bool:
-    """Whether an `else` behind the test can never be reached: the test before it was the opposite one."""
-    here = source.parents[test]
-    above = source.parents[here]
-    if not isinstance(here, ast.If) or not isinstance(above, ast.If) or above.orelse != [here] or not here.orelse:
-        return False
-    return _opposite(above.test, test)
+def singletons(source: Code) -> Iterator[Edit]:
+    """True, False and None, each for another."""
+    for node in source.of(ast.Constant):
+        if node.value is None or isinstance(node.value, bool):
+            for at, text in enumerate(_SINGLETONS[node.value]):
+                yield source.replace(node, text, "constant", 0.15 if node.value is None or at else 0.9)
 
 
-def _opposite(first: ast.expr, second: ast.expr) -> bool:
-    """Whether the second test is true whenever the first is false, by its form: `==` and `!=` of the same things."""
-    if (
-        not isinstance(first, ast.Compare)
-        or not isinstance(second, ast.Compare)
-        or len(first.ops) + len(second.ops) != 2
-    ):
-        return False
-    kinds = {type(first.ops[0]), type(second.ops[0])}
-    same = ast.dump(first.left) == ast.dump(second.left)
-    return kinds == {ast.Eq, ast.NotEq} and same and ast.dump(first.comparators[0]) == ast.dump(second.comparators[0])
+def strings(source: Code) -> Iterator[Edit]:
+    """The empty string, another string of the file, other letter case, one character less."""
+    found = [node for node in source.of(ast.Constant) if isinstance(node.value, str) and len(node.value) < 200]
+    texts = list(dict.fromkeys(str(node.value) for node in found))
+    for node in found:
+        for text, weight in _string_choices(str(node.value), texts):
+            literal = repr(text)
+            if source.seg(node).endswith('"') and '"' not in text and "'" not in text:
+                literal = f'"{literal[1:-1]}"'
+            yield source.replace(node, literal, "string", weight)
 
 
-def _may_be_signed(source: Source, node: ast.expr) -> bool:
-    """Where a lost sign would go unseen: in a value that is kept, returned, passed on or used as an index."""
-    parent = source.parents[node]
-    if isinstance(parent, ast.Call):
-        return parent.func is not node
-    if isinstance(parent, ast.Subscript):
-        return parent.slice is node
-    return isinstance(parent, ast.Return | ast.Assign | ast.AugAssign | ast.Tuple | ast.IfExp | ast.Lambda)
+def elements(source: Code) -> Iterator[Edit]:
+    """A list, tuple or set loses an element, or two of them change places; `[[]]` for `[]` and back."""
+    for node in source.of(ast.expr):
+        if not isinstance(node, ast.List | ast.Tuple | ast.Set) or is_stored(node):
+            continue
+        if isinstance(source.parents[node], ast.Subscript):
+            continue
+        count = len(node.elts)
+        for at in range(count if count > 1 else 0):
+            edit = source.without([*node.elts], at, "elements", 0.3 / count)
+            comma = isinstance(node, ast.Tuple) and count == 2 and at == 1
+            yield edit._replace(new=",") if comma else edit
+        constant = all(isinstance(element, ast.Constant) for element in node.elts)
+        for first, second in pairwise(node.elts):
+            yield source.swap(first, second, "arguments", 0.1 / count if constant else 0.5 / (count - 1))
+        if isinstance(node, ast.List):
+            yield from _lists(source, node)
 
 
-def _between(
-    source: Source, node: ast.expr, left: ast.expr, right: ast.expr, new: str, family: str, weight: float
-) -> Edit:
-    start, end = operator_between(source, left, right)
-    old = source.text[start:end]
-    why = f"`{' '.join(old.split())}` becomes `{new}`"
-    if new.isalpha() and old and not old[0].isalpha():
-        new = f"{'' if source.text[start - 1].isspace() else ' '}{new}{'' if source.text[end].isspace() else ' '}"
-    return Edit(start, end, new, family, why, weight, source.unit(node))
+def _lists(source: Code, node: ast.List) -> Iterator[Edit]:
+    function = source.function(node)
+    if node.elts:
+        yield source.replace(node, "[]", "constant", 0.1)
+        if len(node.elts) == 1:
+            yield source.replace(node, source.full(node.elts[0]), "constant", 0.15)
+        return
+    returned = isinstance(source.parents[node], ast.Return)
+    yield source.replace(node, "[[]]", "constant", 0.25 if returned else 0.06)
+    if returned and isinstance(function, FUNCTIONS):
+        for argument in function.args.args[:3]:
+            yield source.replace(node, f"[{argument.arg}]", "return", 0.15)
 
 
-def _whole_chain(source: Source, node: ast.BoolOp, new: str) -> Edit:
-    start, end = source.outer(node.values[0])[0], source.outer(node.values[-1])[1]
-    pieces = [source.full(value) for value in node.values]
-    old = "and" if new == "or" else "or"
-    why = f"every `{old}` becomes `{new}`"
-    return Edit(start, end, f" {new} ".join(pieces), "boolean", why, 0.4, source.unit(node))
+def _others(source: Code, node: ast.AST, left: ast.AST, right: ast.AST, family: str) -> Iterator[Edit]:
+    at = source.between(left, right)
+    augmented = "=" if family == "augmented" else ""
+    seldom = 0.05 if family in {"arithmetic", "augmented"} and TEXT in {kind_of(left), kind_of(right)} else 1.0  # type: ignore[arg-type]
+    for new, weight in zip(_OTHERS.get(_sign(source, at).removesuffix(augmented), ()), _BY_RANK, strict=False):
+        new += augmented
+        yield Edit(*at, new, family, weight * seldom, source.unit(node))
 
 
-FAMILIES = (comparisons, arithmetic, boolean, augmented, assigned_again, unary, operator_and_constant)
+def _sign(source: Code, at: tuple[int, int]) -> str:
+    return " ".join(source.text[slice(*at)].split())
+
+
+def _string_choices(value: str, others: list[str]) -> Iterator[tuple[str, float]]:
+    yield "", 0.35 if value.isspace() else 0.2
+    yield " ", 0.2 if len(value) < 2 else 0.03
+    for other in others:
+        close = len(other) == len(value) or other.lower() == value.lower()
+        yield other, (0.6 if close else 0.3) / max(2, len(others) - 1)
+    yield value.lower(), 0.1
+    yield value.upper(), 0.1
+    if 1 < len(value) <= 40:
+        for at in range(len(value)):
+            yield value[:at] + value[at + 1 :], 0.3 / len(value)
+
+
+FAMILIES = (operators, boolean, accumulated, unary, operator_and_constant, numbers, singletons, strings, elements)

@@ -1,25 +1,76 @@
 """Which names may stand at a place in the source, what they seem to hold, and how often they are read.
 
-A name that nobody reads, or a parameter that nothing uses, is a smell that points at the place where it is missing.
-The rule: a name is offered only where Python could find it, in the function, around it, or at module level.
+A name that nobody reads points at the place where it is missing, and a name that holds the same sort of thing is
+likelier to be meant. The rule: a guess only shifts weights; names come from the function, around it, or the module.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .kinds import BOOL, CONTAINER, FUNCTION, LIST, NUMBER, alike, kind_by_use, kind_of, kind_of_annotation
-from .source import FUNCTIONS, Source
+from .source import FUNCTIONS, Edit, Function, Source, called, is_stored
+
+NUMBER, TEXT, LIST, DICT, SET, BOOL, FUNCTION = "number", "text", "list", "dict", "set", "bool", "function"
+CONTAINER = "container"  # one of text, list, dict and set
+_CONTAINERS = {CONTAINER, TEXT, LIST, DICT, SET}
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _OWNERS = (*FUNCTIONS, ast.Lambda, *_COMPREHENSIONS, ast.Module, ast.ClassDef)
+_VALUES = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.ListComp, ast.GeneratorExp)
+_ARITHMETIC = (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow, ast.Mod)
 
 
-@dataclass
+def _by_name(table: dict[str, str]) -> dict[str, str]:
+    return {name: kind for kind, names in table.items() for name in names.split()}
+
+
+_RESULTS = _by_name(
+    {
+        NUMBER: "len sum int abs round ord float pow count index find rfind",
+        TEXT: "str chr input repr bin hex format join lower upper strip replace lstrip rstrip title",
+        LIST: "list sorted range reversed tuple enumerate zip map filter split splitlines items keys values deque",
+        DICT: "dict counter defaultdict mapping",
+        SET: "set frozenset",
+        BOOL: "bool isinstance any all startswith endswith isdigit isalpha isupper islower",
+        FUNCTION: "callable",
+    }
+)
+_METHODS = _by_name(
+    {
+        LIST: "append extend insert sort reverse",
+        SET: "add",
+        DICT: "items keys values get",
+        TEXT: "lower upper split strip startswith endswith join",
+    }
+)
+_ARGUMENTS = _by_name({NUMBER: "range abs chr round", CONTAINER: "len sum sorted enumerate set list"})
+_FORMS: dict[type[ast.expr], str] = {
+    **dict.fromkeys((ast.List, ast.ListComp, ast.Tuple), LIST),
+    **dict.fromkeys((ast.Dict, ast.DictComp), DICT),
+    **dict.fromkeys((ast.Set, ast.SetComp), SET),
+    ast.JoinedStr: TEXT,
+    ast.Compare: BOOL,
+    ast.Lambda: FUNCTION,
+    ast.UnaryOp: NUMBER,
+}
+
+
+def kind_of(node: ast.expr | None) -> str | None:
+    """What sort of thing an expression gives, by its own form alone."""
+    if isinstance(node, ast.Constant):
+        return {int: NUMBER, float: NUMBER, bool: BOOL, str: TEXT, bytes: TEXT}.get(type(node.value))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return BOOL
+    if isinstance(node, ast.BinOp):
+        left = kind_of(node.left)
+        return left or (NUMBER if isinstance(node.op, _ARITHMETIC) else kind_of(node.right))
+    return _RESULTS.get(called(node).lower()) if isinstance(node, ast.Call) else _FORMS.get(type(node))  # type: ignore[arg-type]
+
+
+@dataclass(eq=False)
 class Variable:
     """A name in one scope. `line` is where it is first bound; `reads` counts the places that use it."""
 
@@ -28,155 +79,152 @@ class Variable:
     line: int
     parameter: bool = False
     reads: int = 0
+    writes: int = 0
     kinds: set[str] = field(default_factory=set)
 
     @property
-    def known(self) -> frozenset[str]:
-        return frozenset(self.kinds)
+    def missed(self) -> float:
+        """How much likelier it is that the name is missing somewhere: more so when nobody reads it."""
+        return 1.0 if self.reads else 3.0
 
 
-class Scopes:
-    """The names of one source."""
+class Code(Source):
+    """A source with the names in it."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self._owned: dict[ast.AST, dict[str, Variable]] = defaultdict(dict)
-        self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
-        for node in source.order:
-            self._bind(node)
-        for name in source.of(ast.Name):
-            self._use(name)
+        self.functions: dict[str, Function] = {}
+        for node in self.order:
+            if isinstance(node, FUNCTIONS):
+                self.functions.setdefault(node.name, node)
+            if isinstance(node, (*FUNCTIONS, ast.Lambda)):
+                self._bind_parameters(node)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self._add(self._owner(node), node.id, node.lineno, self._bound_kind(node))
+        for name in self.of(ast.Name):
+            variable = self.find(name, name.id)
+            if variable and not is_stored(name):
+                variable.reads += 1
+                kind = self._kind_by_use(name)
+                if kind and not (variable.kinds and kind == CONTAINER):
+                    variable.kinds.add(kind)
 
-    @staticmethod
-    def of(source: Source) -> Scopes:
-        """The scopes of a source, worked out once."""
-        return source.once(Scopes)
-
-    def bound_names(self) -> frozenset[str]:
-        """Every name that anything in the source binds, or that Python has without."""
-        imported = {
-            (alias.asname or alias.name).split(".")[0]
-            for node in ast.walk(self._source.tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-        }
-        classes = {node.name for node in self._source.of(ast.ClassDef)}
-        variables = {name for owned in self._owned.values() for name in owned}
-        return frozenset(imported | classes | variables | set(self.functions) | set(dir(builtins)))
-
-    def owner(self, node: ast.AST) -> ast.AST:
-        """The innermost thing around a node that has names of its own."""
-        return next((above for above in self._source.up(node) if isinstance(above, _OWNERS)), self._source.tree)
+    def _owner(self, node: ast.AST) -> ast.AST:
+        return next((above for above in self.up(node) if isinstance(above, _OWNERS)), self.tree)
 
     def visible(self, node: ast.AST) -> Iterator[Variable]:
         """Every variable that can be read at a node, innermost first; no functions, no classes, no imports."""
-        seen: set[str] = set()
-        nearest = True
-        for above in self._source.up(node):
-            if not isinstance(above, _OWNERS) or (isinstance(above, ast.ClassDef) and not nearest):
-                continue
-            nearest = nearest and isinstance(above, _COMPREHENSIONS)
-            for variable in self._owned[above].values():
-                if variable.name not in seen and variable.name not in {"self", "cls", "_"}:
-                    seen.add(variable.name)
-                    yield variable
+        seen = {"self", "cls", "_"}
+        for above in self.up(node):
+            if not isinstance(above, ast.ClassDef):
+                for variable in self._owned.get(above, {}).values():
+                    if variable.name not in seen:
+                        seen.add(variable.name)
+                        yield variable
 
-    def local(self, node: ast.AST) -> list[Variable]:
+    def local(self, node: ast.AST, besides: Iterable[str] = ()) -> list[Variable]:
         """The visible variables that are not the module's."""
-        return [variable for variable in self.visible(node) if variable.owner is not self._source.tree]
+        return [v for v in self.visible(node) if v.owner is not self.tree and v.name not in besides]
 
     def find(self, node: ast.AST, name: str) -> Variable | None:
         return next((variable for variable in self.visible(node) if variable.name == name), None)
 
-    def numbers(self, node: ast.AST) -> list[Variable]:
-        return [v for v in self.local(node) if NUMBER in v.kinds or not v.kinds]
+    def numbers(self, node: ast.AST, besides: Iterable[str] = ()) -> list[Variable]:
+        return [v for v in self.local(node, besides) if NUMBER in v.kinds or not v.kinds]
 
     def containers(self, node: ast.AST) -> list[Variable]:
         return [v for v in self.local(node) if not v.kinds or v.kinds - {NUMBER, BOOL, FUNCTION}]
 
-    def fit(self, node: ast.AST, there: Variable | None, other: Variable) -> float:
-        """How likely it is that `other` was meant where `there` stands."""
-        weight = alike(there.known, other.known) if there else 0.5
-        if other.reads == 0:
-            weight *= 3.0
-        if other.owner is self._source.tree:
+    def kinds(self, node: ast.AST | None) -> set[str]:
+        """The guesses at what an expression holds; none when nothing is known."""
+        if isinstance(node, ast.Name):
+            variable = self.find(node, node.id)
+            return variable.kinds if variable else {FUNCTION}
+        kind = kind_of(node) if isinstance(node, ast.expr) else None
+        return {kind} if kind else set()
+
+    def values(self) -> Iterator[tuple[ast.expr, ast.AST]]:
+        """The expressions that are read for what they hold, each with what holds it."""
+        for node in self.of(ast.expr):
+            parent = self.parents[node]
+            bare = isinstance(parent, ast.Expr | ast.Attribute) or getattr(parent, "func", None) is node
+            if isinstance(node, _VALUES) and not bare and not is_stored(node):
+                yield node, parent
+
+    def may_be(self, node: ast.AST, *kinds: str) -> bool:
+        known = self.kinds(node)
+        alike = (
+            not known.isdisjoint(_CONTAINERS) and not _CONTAINERS.isdisjoint(kinds) and CONTAINER in {*known, *kinds}
+        )
+        return not known or not known.isdisjoint(kinds) or alike
+
+    def fit(self, there: set[str], other: Variable) -> float:
+        """How likely it is that `other` was meant where something of the kinds `there` stands."""
+        weight = 0.7 if not there or not other.kinds else 0.25
+        if there & other.kinds or (CONTAINER in there | other.kinds and not {NUMBER, BOOL} & (there | other.kinds)):
+            weight = 1.0
+        if other.owner is self.tree:
             weight *= 0.3
-        if not other.parameter and other.line > node.lineno and not self._source.loops(node):  # type: ignore[attr-defined]
-            weight *= 0.1
-        return weight * (1.5 if there and _twins(there.name, other.name) else 1.0)
+        return weight * other.missed
 
-    def _add(self, owner: ast.AST, name: str, line: int, *, parameter: bool = False) -> Variable:
-        return self._owned[owner].setdefault(name, Variable(name, owner, line, parameter))
+    def each(
+        self, node: ast.AST, others: list[Variable], forms: Iterable[tuple[str, str, float]], family: str
+    ) -> Iterator[Edit]:
+        """The node gives way to each of the variables, with something before and behind it, in each of the forms."""
+        for variable in others:
+            for before, behind, weight in forms:
+                share = min(0.7, weight * variable.missed / (len(others) + 1))
+                yield self.replace(node, f"{before}{variable.name}{behind}", family, share)
 
-    def _bind(self, node: ast.AST) -> None:
-        if isinstance(node, FUNCTIONS):
-            self.functions.setdefault(node.name, node)
-        if isinstance(node, (*FUNCTIONS, ast.Lambda)):
-            self._bind_parameters(node)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            variable = self._add(self.owner(node), node.id, node.lineno)
-            kind = self._bound_kind(node)
-            if kind:
-                variable.kinds.add(kind)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            self._add(self.owner(node), node.name, node.lineno)
+    def _add(self, owner: ast.AST, name: str, line: int, kind: str | None, *, parameter: bool = False) -> None:
+        variable = self._owned[owner].setdefault(name, Variable(name, owner, line, parameter))
+        variable.writes += 1
+        if kind:
+            variable.kinds.add(kind)
 
-    def _bind_parameters(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+    def _bind_parameters(self, function: Function | ast.Lambda) -> None:
         given = function.args
         extra = [argument for argument in (given.vararg, given.kwarg) if argument]
         for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs, *extra]:
-            variable = self._add(function, argument.arg, function.lineno, parameter=True)
-            kind = LIST if argument is given.vararg else kind_of_annotation(argument.annotation)
-            if kind:
-                variable.kinds.add(kind)
-        for argument, default in zip(reversed(given.args), reversed(given.defaults), strict=False):
-            kind = kind_of(default)
-            if kind:
-                self._owned[function][argument.arg].kinds.add(kind)
+            self._add(function, argument.arg, function.lineno, _kind_of_annotation(argument.annotation), parameter=True)
 
     def _bound_kind(self, node: ast.Name) -> str | None:
         """What the assignment, loop or comprehension that binds a name puts into it."""
-        parent = self._source.parents[node]
-        if isinstance(parent, ast.Assign | ast.AnnAssign):
-            annotated = kind_of_annotation(parent.annotation) if isinstance(parent, ast.AnnAssign) else None
-            return annotated or kind_of(parent.value)
-        if isinstance(parent, ast.AugAssign):
-            return kind_by_use(node, parent, None)
+        parent = self.parents[node]
+        at = None
         if isinstance(parent, ast.Tuple):
-            return self._unpacked_kind(node, parent)
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.comprehension):
-            return NUMBER if _calls(parent.iter, "range") else None
+            at, parent = parent.elts.index(node), self.parents[parent]
+        if isinstance(parent, ast.For | ast.comprehension):
+            return NUMBER if called(parent.iter) == ("enumerate" if at == 0 else "range") else None
+        if isinstance(parent, ast.AugAssign):
+            return NUMBER if isinstance(parent.op, _ARITHMETIC) else kind_of(parent.value)
+        value = parent.value if isinstance(parent, ast.Assign) else None
+        if at is not None:
+            value = value.elts[at] if isinstance(value, ast.Tuple) and at < len(value.elts) else None
+        return kind_of(value)
+
+    def _kind_by_use(self, node: ast.Name) -> str | None:
+        """What sort of thing a name must hold to be used as it is."""
+        parent = self.parents[node]
+        if isinstance(parent, ast.Subscript):
+            return CONTAINER if parent.value is node else None
+        if isinstance(parent, ast.BinOp):
+            other = parent.right if parent.left is node else parent.left
+            return NUMBER if isinstance(parent.op, _ARITHMETIC) and kind_of(parent.left) != TEXT else kind_of(other)
+        if isinstance(parent, ast.For | ast.comprehension):
+            return CONTAINER if parent.iter is node else None
+        if isinstance(parent, ast.Attribute):
+            return _METHODS.get(parent.attr)
+        if isinstance(parent, ast.Compare):
+            return kind_of(parent.comparators[0] if parent.left is node else parent.left)
+        if isinstance(parent, ast.Call):
+            return FUNCTION if parent.func is node else _ARGUMENTS.get(called(parent))
         return None
 
-    def _unpacked_kind(self, node: ast.Name, parent: ast.Tuple) -> str | None:
-        at, above = parent.elts.index(node), self._source.parents[parent]
-        if isinstance(above, ast.Assign) and isinstance(above.value, ast.Tuple) and at < len(above.value.elts):
-            return kind_of(above.value.elts[at])
-        numbered = isinstance(above, ast.For | ast.comprehension) and _calls(above.iter, "enumerate")
-        return NUMBER if numbered and at == 0 else None
 
-    def _use(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
-            return
-        variable = self.find(node, node.id)
-        if variable is None:
-            return
-        parent = self._source.parents[node]
-        variable.reads += 1
-        kind = kind_by_use(node, parent, self._source.parents.get(parent))
-        if kind and not (variable.kinds and kind == CONTAINER):
-            variable.kinds.add(kind)
-
-
-def _calls(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-
-
-def _twins(first: str, second: str) -> bool:
-    """Names that are told apart with difficulty: i and j, lst1 and lst2, min_sum and max_sum."""
-    if len(first) == len(second) == 1:
-        return True
-    stem = len(first) - len(first.rstrip("0123456789")) or len(second) - len(second.rstrip("0123456789"))
-    same = first.rstrip("0123456789") == second.rstrip("0123456789")
-    parts = set(first.split("_")) & set(second.split("_"))
-    return bool((stem and same) or parts)
+def _kind_of_annotation(node: ast.expr | None) -> str | None:
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return _RESULTS.get(name.lower())

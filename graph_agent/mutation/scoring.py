@@ -1,23 +1,26 @@
-"""Which mutant to try first: the likelihood of the edit times the suspicion of the lines that it touches.
+"""All mutants of a text, each program once, and which to try first: likely edits to suspicious lines.
 
-Suspicion comes from what is known of a file's lines when tests fail. The rule: for equal edits, a line in the
-traceback goes before one that only failing tests execute, then those that passing tests execute too (the fewer do, the
-earlier), then the rest.
+Suspicion comes from what is known of a file's lines when tests fail, likelihood from the edit and from the failing
+tests' output. The rule: for equal edits, a line in the traceback goes before one that only failing tests execute, then
+those that passing tests execute too (the fewer do, the earlier), then the rest. No value from a test's output ever gets
+into a mutant.
 """
 
 from __future__ import annotations
 
+import ast
 import heapq
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from types import MappingProxyType
 
-from .edit import Edit, Mutant, MutationError
-from .generate import as_mutant, proposals
-from .hints import Hints, read_hints
-from .program import Programs
-from .source import Source
+from . import conditions, names, operators, statements, updates
+from .scope import Code
+from .source import Edit, Mutant, MutationError, Source
+from .statements import lines_of, stands_alone
 
 _LAST_FRAME, _TRACEBACK, _ONLY_FAILING, _SHARED, _REST = 4.0, 3.0, 2.0, 1.3, 0.05
 _NOT_BEFORE = 3.0  # no weight times a hint's factor is taken to be above this when a file waits to be looked at
@@ -81,60 +84,175 @@ def candidates(
     `files` is path -> text; a file that is not Python is skipped. `lines` is path -> what is known of its lines.
     `hints` is the failing tests' output. A file is parsed only when its turn comes.
     """
-    read = read_hints(hints)
-    waiting: list[tuple[float, int, int, _File | None]] = []
-    opened = [_File(path, text, lines.get(path, _UNKNOWN), read) for path, text in files.items()]
-    for at, unopened in enumerate(opened):
-        heapq.heappush(waiting, (-unopened.bound(), at, -1, unopened))
-    while waiting:
-        _, at, index, file = heapq.heappop(waiting)
-        if file is not None:
-            scored = file.scored()
-        else:
-            candidate = opened[at].candidate(index)
-            if candidate is not None:
-                yield candidate
-            scored = opened[at].ranked
-        if index + 1 < len(scored):
-            heapq.heappush(waiting, (-scored[index + 1][0], at, index + 1, None))
+    signs = read_hints(hints)
+    streams = [_ranked(path, text, lines.get(path, _UNKNOWN), signs) for path, text in files.items()]
+    for _, candidate in heapq.merge(*streams, key=lambda pair: -pair[0]):
+        if candidate is not None:
+            yield candidate
 
 
-class _File:
-    """One file in the queue: first by the best that can be in it, then by its next edit."""
+def _ranked(path: str, text: str, known: Lines, signs: frozenset[str]) -> Iterator[tuple[float, Candidate | None]]:
+    """One file's candidates with their scores, best first; before them, and unread, the best that there can be."""
+    seen = (*known.failing, *known.traceback)
+    yield _NOT_BEFORE * max(map(known.suspicion, seen), default=_REST), None
+    try:
+        programs = Programs(text)
+    except MutationError:
+        return
+    source = programs.source
+    scored = [
+        (edit.weight * factor(signs, edit.family) * max(map(known.suspicion, _lines(source, edit))), edit)
+        for edit in programs.edits
+    ]
+    for score, edit in sorted(scored, key=lambda pair: -pair[0]):
+        if programs.admit(edit):
+            yield score, Candidate(path=path, mutant=source.mutant(edit), score=score)
 
-    def __init__(self, path: str, text: str, known: Lines, hints: Hints) -> None:
-        self._path, self._text, self._known, self._hints = path, text, known, hints
-        self.ranked: list[tuple[float, Edit]] = []
 
-    def bound(self) -> float:
-        seen = (*self._known.failing, *self._known.traceback)
-        return _NOT_BEFORE * max(map(self._known.suspicion, seen), default=_REST)
+def _lines(source: Source, edit: Edit) -> range:
+    """The lines that an edit touches: those of its statement's own text, or of the statements that it moves."""
+    start, end = (max(0, edit.start - 1), edit.end) if edit.unit is None else source.header(edit.unit)
+    return range(source.line_of(start), source.line_of(max(start, edit.start, end - 1)) + 1)
 
-    def scored(self) -> list[tuple[float, Edit]]:
-        """All edits with their scores, best first; none when the text is not Python."""
-        try:
-            self._source = Source(self._text)
-            proposed = proposals(self._source)
-        except MutationError:
-            return []
-        self._programs = Programs(self._source)
-        scored = [(self._score(edit), edit) for edit in proposed]
-        self.ranked = sorted(scored, key=lambda pair: -pair[0])
-        return self.ranked
 
-    def candidate(self, index: int) -> Candidate | None:
-        score, edit = self.ranked[index]
-        if not self._programs.admit(edit):
-            return None
-        return Candidate(path=self._path, mutant=as_mutant(self._source, edit), score=score)
+_MOST_PAIRS = 20
+_LONGEST = 2_000
+_COMPARED = re.compile(r"(?:assert|AssertionError:)\s+(.+?)\s+(?:==|is|!=)\s+(.+?)\s*$", re.MULTILINE)
+_EXCEPTION = re.compile(r"(?:^(?:E\s+)?| - )(?:\w+\.)*([A-Z]\w*(?:Error|Iteration))(?=:|\s*$)", re.MULTILINE)
+_WORDS = {"timed out": "timeout", "maximum recursion": "RecursionError", "nonetype": "none"}
 
-    def _score(self, edit: Edit) -> float:
-        return edit.weight * self._hints.factor(edit) * max(map(self._known.suspicion, self._lines(edit)))
+# The families that a sign makes likelier.
+_POINTS_TO = {
+    "IndexError": "offset, range, base case, slice, guard",
+    "KeyError": "name, string, guard, call",
+    "NameError": "name, target, attribute, move",
+    "UnboundLocalError": "name, target, move, insert, swap",
+    "AttributeError": "attribute, guard, call, name, unwrap, wrap",
+    "TypeError": "wrap, unwrap, arguments, call, return, name",
+    "ValueError": "guard, base case, wrap, call",
+    "ZeroDivisionError": "constant, range, base case, comparison, offset",
+    "RecursionError": "base case, guard, offset, arguments, operand, slice",
+    "timeout": "insert, augmented, name, offset, comparison, condition",
+    "none": "return, guard, move, unwrap",
+    "off by one": "offset, range, constant, comparison",
+    "sign": "unary, operand",
+    "truth": "comparison, condition, boolean, guard",
+    "number": "augmented, arithmetic, operand",
+    "order": "operand, arguments, slice, wrap, call, swap",
+    "case": "call, wrap, unwrap, string",
+    "length": "slice, range, insert, comparison, move, delete",
+    "text": "string",
+    "sort of thing": "wrap, unwrap, return, name, call",
+}
 
-    def _lines(self, edit: Edit) -> range:
-        """The lines that an edit touches: those of its statement's own text, or of the statements that it moves."""
-        source = self._source
-        if edit.unit is not None:
-            start, end = source.header(edit.unit)
-            return range(source.line_of(start), source.line_of(max(start, end - 1)) + 1)
-        return range(source.line_of(max(0, edit.start - 1)), source.line_of(max(edit.start, edit.end - 1)) + 1)
+
+def read_hints(output: str) -> frozenset[str]:
+    """The signs in the failing tests' output."""
+    signs = {name for name in _EXCEPTION.findall(output) if name in _POINTS_TO}
+    signs |= {sign for words, sign in _WORDS.items() if words in output.lower()}
+    for pair in _COMPARED.findall(output)[:_MOST_PAIRS]:
+        if max(map(len, pair)) <= _LONGEST:
+            try:
+                got, wanted = map(ast.literal_eval, pair)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            signs |= set(_differences(got, wanted))
+    return frozenset(signs)
+
+
+def factor(signs: frozenset[str], family: str) -> float:
+    """How much likelier than usual a family is."""
+    return 1.6 if any(family in _POINTS_TO[sign].split(", ") for sign in signs) else 1.0
+
+
+def _differences(got: object, wanted: object) -> Iterator[str]:
+    if got is None and wanted is not None:
+        yield "none"
+    elif isinstance(got, bool) and isinstance(wanted, bool):
+        yield "truth"
+    elif isinstance(got, int | float) and isinstance(wanted, int | float):
+        yield "number"
+        if abs(got - wanted) == 1:
+            yield "off by one"
+        if got == -wanted and got:
+            yield "sign"
+    elif type(got) is not type(wanted):
+        yield "sort of thing"
+    elif isinstance(got, str | list | tuple) and isinstance(wanted, str | list | tuple):
+        if isinstance(got, str):
+            yield "text"
+        if str(got).lower() == str(wanted).lower():
+            yield "case"
+        elif sorted(map(repr, got)) == sorted(map(repr, wanted)):
+            yield "order"
+        elif len(got) != len(wanted):
+            yield "length"
+        elif not isinstance(got, str):
+            for one, other in zip(got, wanted, strict=True):
+                yield from _differences(one, other) if one != other else ()
+
+
+_FAMILIES = (
+    *operators.FAMILIES,
+    *names.FAMILIES,
+    *conditions.FAMILIES,
+    *statements.FAMILIES,
+    *updates.FAMILIES,
+)
+
+
+def mutants(source: str, *, within: tuple[int, int] | None = None) -> Iterator[Mutant]:
+    """Every one-edit mutant, line by line, the likeliest first within a line.
+
+    Each parses, differs from the source and from every other one as a tree. `within` is a range of lines, both ends
+    included. Raises `MutationError`, when called and not later, for a source that does not parse.
+    """
+    programs = Programs(source)
+    read = programs.source
+    first, last = within or (1, read.line_of(len(read.text)))
+    edits = [(read.line_of(edit.start), edit) for edit in programs.edits]
+    chosen = sorted((pair for pair in edits if first <= pair[0] <= last), key=lambda pair: (pair[0], -pair[1].weight))
+    return (read.mutant(edit) for _, edit in chosen if programs.admit(edit))
+
+
+class Programs:
+    """What the families propose for a source, and what was let through of it."""
+
+    def __init__(self, text: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes in the source are the concern of those who run it
+            try:
+                self.source = Code(text)
+                self.edits = [edit for family in _FAMILIES for edit in family(self.source) if edit.weight > 0]
+                self._dumps = [ast.dump(statement) for statement in self.source.tree.body]
+            except RecursionError as error:
+                raise MutationError(
+                    "the source does not parse or can't be looked through: it is nested too deeply. Split its longest "
+                    "expression, or raise the limit with sys.setrecursionlimit"
+                ) from error
+        self._seen = {hash(tuple(self._dumps))}
+
+    def admit(self, edit: Edit) -> bool:
+        """Whether the edit gives a program that is not the source and was not admitted before."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a mutant's odd escapes and `is` with numbers are nobody's concern
+            try:
+                key = hash(tuple(self._changed(edit)))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return False
+        new = key not in self._seen
+        self._seen.add(key)
+        return new
+
+    def _changed(self, edit: Edit) -> list[str]:
+        """The dumps of the changed program's top statements: parsed anew where the edit is, kept elsewhere."""
+        source, dumps, low, high = self.source, self._dumps, 0, len(self.source.text)
+        before, behind = dumps[:0], dumps[:0]
+        for at, statement in enumerate(source.tree.body):
+            start, end = lines_of(source, statement)
+            inside = start <= edit.start - (edit.unit is None) and edit.end <= end
+            if inside and stands_alone(source, statement):
+                before, behind, low, high = dumps[:at], dumps[at + 1 :], start, end
+        tree = ast.parse(source.text[low : edit.start] + edit.new + source.text[edit.end : high])
+        compile(tree, "mutant", "exec", dont_inherit=True)  # refuses what only parses: a `break` outside a loop
+        return [*before, *map(ast.dump, tree.body), *behind]

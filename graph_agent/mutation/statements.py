@@ -1,230 +1,224 @@
-"""Statements deleted, swapped with their neighbour, moved in or out of a block; blocks without their condition.
+"""Statements deleted, swapped with a neighbour, moved in or out of a block; how functions are left and loops go on.
 
-The rule: two statements change places only when one touches what the other reads or writes, since the mutant would
-otherwise do the same as before.
+A value that is worked out and then dropped is most likely a forgotten `return`. The rule: only statements that have
+their lines to themselves are touched, and one moves together with the comment behind it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from .edit import Edit
-from .lines import blocks, extent, indented, margin, taken_out
-from .source import FUNCTIONS, LOOPS, Source
-from .write import short
+from .scope import Code
+from .source import FUNCTIONS, LEAVING, LOOPS, Edit, Function, Source, called, names_in
 
-_MUTATORS = frozenset(
-    {"append", "add", "pop", "remove", "extend", "insert", "sort", "reverse", "clear", "update", "popleft"}
-)
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-_KEPT = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)
+_KEPT = (*FUNCTIONS, ast.ClassDef, ast.Pass)
+_COMPOUND = (ast.If, ast.With, ast.Try, *LOOPS)
+_FIELDS = ("body", "orelse", "finalbody")
 
 
-def deleted(source: Source) -> Iterator[Edit]:
-    """One statement is deleted, or two that follow each other."""
-    for _, block in blocks(source):
+def deleted(source: Code) -> Iterator[Edit]:
+    """One statement is deleted, or two of a sort that follow each other; `pass` stands for the only one of a block."""
+    for owner, block in blocks(source):
         for at, statement in enumerate(block):
             if isinstance(statement, _KEPT):
                 continue
-            edit = taken_out(source, statement, source.block(statement), "delete", _delete_weight(source, statement))
-            if edit:
-                yield edit
-            if at + 1 < len(block) and len(block) > 2 and not isinstance(block[at + 1], _KEPT):
-                yield from _both_deleted(source, statement, block[at + 1])
+            weight = 0.4 if isinstance(statement, ast.Break | ast.Continue) else 0.25
+            if isinstance(statement, ast.Assign | ast.Return):
+                found = [source.find(statement, name) for name in names_in(statement, ast.Store)]
+                weight = 0.3 if any(variable and variable.writes > 1 for variable in found) else 0.05
+            if any(getattr(owner, field, None) == [statement] for field in _FIELDS):
+                yield Edit(*source.whole(statement), "pass", "delete", weight)
+                continue
+            start, end = lines_of(source, statement)
+            yield Edit(start, end, "", "delete", weight)
+            if at and type(block[at - 1]) is type(statement) and not hasattr(statement, "body"):
+                yield Edit(lines_of(source, block[at - 1])[0], end, "", "delete", weight * 0.4)
 
 
-def swapped(source: Source) -> Iterator[Edit]:
-    """Two neighbouring statements change places."""
+def swapped(source: Code) -> Iterator[Edit]:
+    """Two neighbouring statements change places, when one touches what the other reads or writes."""
     for _, block in blocks(source):
         for first, second in pairwise(block):
-            a, b = extent(source, first), extent(source, second)
-            if a is None or b is None or not _depend(source, first, second):
-                continue
-            text = source.text
-            one, two = text[slice(*a)], text[slice(*b)]
-            if not two.endswith(("\n", "\r")):
-                one, two = one.rstrip("\r\n"), two + source.newline
-            why = f"`{short(source.seg(first))}` and `{short(source.seg(second))}` change places"
-            plain = not hasattr(first, "body") and not hasattr(second, "body")
-            yield Edit(a[0], b[1], two + text[a[1] : b[0]] + one, "swap", why, 0.3 if plain else 0.15, None)
+            (a, b), (c, d) = lines_of(source, first), lines_of(source, second)
+            touch = changed(first) & names_in(second) or changed(second) & names_in(first)
+            if (touch or isinstance(second, LEAVING)) and not isinstance(first, (*LEAVING, *_KEPT)):
+                one, two = source.text[a:b], source.text[c:d]
+                if not two.endswith(("\n", "\r")):
+                    one, two = one.rstrip("\r\n"), two + source.newline
+                weight = 0.1 if hasattr(first, "body") or hasattr(second, "body") else 0.2
+                yield Edit(a, d, two + source.text[b:c] + one, "swap", weight)
 
 
-def moved_out(source: Source) -> Iterator[Edit]:
-    """The last statement of a block moves behind it; the first of a loop moves before it."""
+def moved_out(source: Code) -> Iterator[Edit]:
+    """The last statement of a block moves behind it."""
     for owner, block in blocks(source):
-        if (
-            not isinstance(owner, ast.If | ast.With | ast.Try | ast.For | ast.AsyncFor | ast.While)
-            or len(source.block(block[0])) < 2
-        ):
-            continue
-        outside, last, first = extent(source, owner), block[-1], block[0]
-        for statement, behind in ((last, True), (first, False)):
-            lines, text = extent(source, statement), indented(source, statement, margin(source, owner))
-            if (
-                not outside
-                or not lines
-                or text is None
-                or isinstance(statement, _KEPT)
-                or (not behind and not isinstance(owner, LOOPS))
-            ):
-                continue
-            why = f"`{short(source.seg(statement))}` moves {'behind' if behind else 'before'} the `{_word(owner)}`"
-            if behind:
-                rest = source.text[lines[1] : outside[1]]
-                if rest and not rest.endswith(("\n", "\r")):
-                    rest += source.newline
-                yield Edit(lines[0], outside[1], rest + text, "move", why, _out_weight(owner, statement), None)
-            else:
-                yield Edit(outside[0], lines[1], text + source.text[outside[0] : lines[0]], "move", why, 0.15, None)
+        last = block[-1]
+        if len(block) > 1 and isinstance(owner, _COMPOUND) and not isinstance(last, _KEPT):
+            (start, end), outside = lines_of(source, last), lines_of(source, owner)[1]
+            rest = source.text[end:outside]
+            if rest and not rest.endswith(("\n", "\r")):
+                rest += source.newline
+            looped = isinstance(owner, LOOPS)
+            weight = 0.7 if looped and isinstance(last, ast.Return) else 0.3 if looped else 0.2
+            yield Edit(start, outside, rest + indented(source, last, margin(source, owner)), "move", weight)
 
 
-def moved_in(source: Source) -> Iterator[Edit]:
+def moved_in(source: Code) -> Iterator[Edit]:
     """The statement behind a block moves in at its end; the one before a loop moves in at its start."""
     for _, block in blocks(source):
         for first, second in pairwise(block):
-            for inner in _last_blocks(source, first):
-                yield from _into_end(source, first, second, inner, 0.3 if isinstance(first, LOOPS) else 0.2)
+            inner = first
+            while isinstance(inner, _COMPOUND) and not isinstance(second, _KEPT):
+                inner = (getattr(inner, "orelse", None) or inner.body)[-1]
+                weight = 0.3 if isinstance(first, LOOPS) and not isinstance(second, ast.Return) else 0.15
+                text = indented(source, second, margin(source, inner))
+                yield Edit(*lines_of(source, second), text, "move", weight)
             if isinstance(second, LOOPS) and not isinstance(first, _KEPT):
-                yield from _into_start(source, first, second)
+                (start, end), within = lines_of(source, first), lines_of(source, second.body[0])[0]
+                text = source.text[end:within] + indented(source, first, margin(source, second.body[0]))
+                yield Edit(start, within, text, "move", 0.2)
 
 
-def unconditional(source: Source) -> Iterator[Edit]:
-    """An `if` goes and what it held stays; or one of its two sides stays."""
-    for node in source.of(ast.If):
-        lines = extent(source, node)
-        if lines is None or source.text.startswith("elif", source.span(node)[0]):
-            continue
-        for side, weight in ((node.body, 0.15), (node.orelse, 0.05)):
-            texts = [indented(source, statement, margin(source, node)) for statement in side]
-            if texts and None not in texts:
-                why = f"`{'if' if side is node.body else 'else'}` is dropped, what it held stays"
-                yield Edit(*lines, "".join(text for text in texts if text), "condition", why, weight, None)
-
-
-def chained(source: Source) -> Iterator[Edit]:
-    """`elif` becomes `if`, and an `if` behind an `if` becomes `elif`."""
-    for node in source.of(ast.If):
-        start = source.span(node)[0]
-        if source.text.startswith("elif", start):
-            yield Edit(start, start + 2, "", "condition", "`elif` becomes `if`", 0.2, None)
+def unconditional(source: Code) -> Iterator[Edit]:
+    """An `if` goes and what it held stays; `if` becomes `while`, where what it holds changes what it asks."""
     for _, block in blocks(source):
-        for first, second in pairwise(block):
-            if isinstance(first, ast.If) and isinstance(second, ast.If) and not first.orelse and extent(source, second):
-                start = source.span(second)[0]
-                yield Edit(start, start, "el", "condition", "`if` becomes `elif`", 0.15, None)
+        for node in block:
+            start = source.span(node)[0]
+            if not isinstance(node, ast.If) or source.text.startswith("elif", start):
+                continue
+            if names_in(node.test) & names_in(node, ast.Store) and not node.orelse:
+                yield Edit(start, start + len("if"), "while", "condition", 0.3)
+            for side in (node.body, node.orelse):
+                text = "".join(indented(source, statement, margin(source, node)) for statement in side)
+                yield Edit(*lines_of(source, node), text, "condition", 0.12)
 
 
-def _delete_weight(source: Source, statement: ast.stmt) -> float:
-    if isinstance(statement, ast.Break | ast.Continue):
-        return 0.4
-    if isinstance(statement, ast.Assign | ast.AnnAssign):
-        return 0.03 if source.once(_Effects).bound_once(statement) else 0.3
-    if isinstance(statement, ast.Return):
-        return 0.1
-    return 0.06 if isinstance(statement, LOOPS) else 0.25
+def forgotten(source: Code) -> Iterator[Edit]:
+    """An expression whose value is dropped is returned or yielded, or kept in the variable that was passed."""
+    for node in source.of(ast.Expr):
+        function, start = source.function(node), source.span(node)[0]
+        if function is None or isinstance(node.value, ast.Yield | ast.YieldFrom | ast.Await | ast.Constant):
+            continue
+        recursive = called(node.value) == function.name
+        words = {"return ": 0.9 if recursive else 0.15 if isinstance(node.value, ast.Call) else 0.6}
+        if is_generator(function):
+            words = {"yield from ": 0.9 if recursive else 0.3, "yield ": 0.3}
+        if isinstance(node.value, ast.Call) and called(node.value) in source.functions:
+            words |= {f"{source.seg(a)} = ": 0.4 for a in node.value.args if isinstance(a, ast.Name)}
+        for word, weight in words.items():
+            yield Edit(start, start, word, "return", weight, node)
 
 
-def _both_deleted(source: Source, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:
-    a, b = extent(source, first), extent(source, second)
-    if a and b and isinstance(first, ast.Assign | ast.Expr | ast.AugAssign) and isinstance(second, type(first)):
-        weight = min(_delete_weight(source, first), _delete_weight(source, second)) * 0.4
-        yield Edit(
-            a[0], b[1], "", "delete", f"`{short(source.text[slice(*a)])}` and the next are deleted", weight, None
-        )
+def exits(source: Code) -> Iterator[Edit]:
+    """`return`, `yield` and `yield from`, `break` and `continue` for each other; a jump that may be missing."""
+    for node in source.of(ast.Return, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue):
+        function, value = source.function(node), getattr(node, "value", None)
+        others = {"continue": 0.5, "break": 0.5} if isinstance(node, ast.Break | ast.Continue) else {}
+        if value is not None and function is not None:
+            likely = 0.4 if is_generator(function) else 0.05 if source.loops(node) else 0.0
+            others = {"yield ": likely, "yield from ": likely * 0.7, "return ": 0.1}
+        for new, weight in others.items():
+            text = source.full(value) if value is not None else ""
+            yield Edit(*source.span(node), new + text, "return" if text else "exit", weight, source.unit(node))
+    for owner, block in blocks(source):
+        if isinstance(owner, ast.If) and source.loops(owner) and not isinstance(block[-1], LEAVING):
+            for word, weight in (("break", 0.14), ("continue", 0.1)):
+                yield put_last(source, block[-1], word, "exit", weight)
 
 
-def _out_weight(owner: ast.AST, statement: ast.stmt) -> float:
-    if isinstance(statement, ast.Return) and isinstance(owner, LOOPS):
-        return 0.7
-    return 0.3 if isinstance(owner, LOOPS) else 0.2
+def endings(source: Code) -> Iterator[Edit]:
+    """A `return` where the function's end is reached without one."""
+    for owner, block in blocks(source):
+        last = block[-1]
+        if not isinstance(owner, FUNCTIONS) or isinstance(last, LEAVING) or is_generator(owner):
+            continue
+        values = [ast.unparse(value) for value in returned(source, owner)]
+        for text in values:
+            new = {"True": "False", "False": "True"}.get(text, text)
+            yield put_last(source, last, f"return {new}", "return", 0.3)
+        others = source.local(last)
+        for variable in others:
+            weight = (0.3 if values else 0.8) * variable.missed / (len(others) + 1)
+            yield put_last(source, last, f"return {variable.name}", "return", min(0.7, weight))
 
 
-def _last_blocks(source: Source, statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The block that ends where a compound statement ends, and the one that ends it in turn."""
-    while True:
-        inner = getattr(statement, "orelse", None) or getattr(statement, "body", None)
-        if (
-            isinstance(statement, _KEPT)
-            or not isinstance(inner, list)
-            or not inner
-            or not isinstance(inner[-1], ast.stmt)
-        ):
-            return
-        yield inner
-        statement = inner[-1]
+def returned(source: Code, function: Function) -> list[ast.expr]:
+    """The plain values that a function gives: constants, lists and tuples."""
+    found = {ast.dump(r): r.value for r in source.of(ast.Return) if r.value and source.function(r) is function}
+    return [value for value in found.values() if isinstance(value, ast.Constant | ast.List | ast.Tuple)]
 
 
-def _into_end(source: Source, block: ast.stmt, moved: ast.stmt, inner: list[ast.stmt], weight: float) -> Iterator[Edit]:
-    text, lines = indented(source, moved, margin(source, inner[-1])), extent(source, moved)
-    if isinstance(moved, _KEPT) or text is None or lines is None or extent(source, inner[-1]) is None:
-        return
-    why = f"`{short(source.seg(moved))}` moves into the `{_word(block)}`"
-    bare = weight if not isinstance(moved, ast.Return) else weight / 2
-    yield Edit(*lines, text, "move", why, bare, None)
+def is_generator(function: Function) -> bool:
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
 
 
-def _into_start(source: Source, moved: ast.stmt, loop: ast.stmt) -> Iterator[Edit]:
-    inner: list[ast.stmt] = loop.body  # type: ignore[attr-defined]
-    text, lines, within = (
-        indented(source, moved, margin(source, inner[0])),
-        extent(source, moved),
-        extent(source, inner[0]),
-    )
-    if text is not None and lines and within:
-        why = f"`{short(source.seg(moved))}` moves into the `{_word(loop)}`"
-        yield Edit(lines[0], within[0], source.text[lines[1] : within[0]] + text, "move", why, 0.2, None)
+def changed(node: ast.AST) -> set[str]:
+    """Names that a node binds, or whose object it may change."""
+    found = names_in(node, ast.Store)
+    for inner in ast.walk(node):
+        owner = inner.func if isinstance(inner, ast.Call) else inner
+        stored = isinstance(getattr(owner, "ctx", None), ast.Store) or owner is not inner
+        if isinstance(owner, ast.Attribute | ast.Subscript) and isinstance(owner.value, ast.Name) and stored:
+            found.add(owner.value.id)
+    return found
 
 
-def _word(node: ast.AST) -> str:
-    return type(node).__name__.removeprefix("Async").lower()
+def blocks(source: Source) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
+    """Every list of statements that can be moved, with what holds it."""
+    for node in source.order:
+        for field in _FIELDS:
+            block = getattr(node, field, None)
+            kept = [s for s in block if s in source.parents and _movable(source, s)] if isinstance(block, list) else []
+            if kept:
+                yield node, kept
 
 
-class _Effects:
-    """What each statement, with those below it, binds or changes and what it reads."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._known: dict[ast.AST, tuple[frozenset[str], frozenset[str]]] = {}
-        self._bindings: dict[ast.AST, Counter[str]] = {}
-
-    def of(self, statement: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
-        known = self._known.get(statement)
-        if known is None:
-            nodes = list(ast.walk(statement))
-            written = frozenset(name for node in nodes for name in _writes(node))
-            read = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-            known = self._known[statement] = (written, read)
-        return known
-
-    def bound_once(self, statement: ast.stmt) -> bool:
-        """Whether nothing else in the function writes what the statement does."""
-        scope = self._source.function(statement) or self._source.tree
-        if scope not in self._bindings:
-            self._bindings[scope] = Counter(name for node in ast.walk(scope) for name in _writes(node))
-        return all(self._bindings[scope][name] < 2 for name in _writes(statement))
+def stands_alone(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement shares its lines with no other."""
+    (start, end), (first, last) = source.whole(statement), lines_of(source, statement)
+    behind = source.text[end:last].strip()
+    return not source.text[first:start].strip() and (not behind or behind.startswith("#"))
 
 
-def _depend(source: Source, first: ast.stmt, second: ast.stmt) -> bool:
-    if isinstance(first, (*_LEAVING, *_KEPT)) or isinstance(second, _KEPT):
-        return False
-    if isinstance(second, _LEAVING) or (isinstance(first, ast.If) and isinstance(second, ast.If)):
-        return True
-    (written, read), (written_then, read_then) = source.once(_Effects).of(first), source.once(_Effects).of(second)
-    return bool(written & (read_then | written_then) or written_then & read)
+def lines_of(source: Source, statement: ast.AST) -> tuple[int, int]:
+    """The statement's lines, from the first one's start to behind the last one's end mark."""
+    start, end = source.whole(statement)
+    return source.line_start(start), source.line_end(end)
 
 
-def _writes(node: ast.AST) -> set[str]:
-    """Names that one node, without those below it, binds or changes."""
-    if isinstance(node, ast.Assign):
-        return {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
-    if isinstance(node, ast.AugAssign | ast.AnnAssign):
-        return {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
-        return {name.id for name in ast.walk(node.func.value) if isinstance(name, ast.Name)}
-    return set()
+def margin(source: Source, statement: ast.AST) -> str:
+    """The white space before a statement; a form feed in it starts the count of columns afresh."""
+    start = source.whole(statement)[0]
+    return source.text[source.line_start(start) : start].rpartition("\f")[2]
 
 
-FAMILIES = (deleted, swapped, moved_out, moved_in, unconditional, chained)
+def indented(source: Source, statement: ast.stmt, by: str) -> str:
+    """The statement's lines at another margin."""
+    old, text = margin(source, statement), source.text[slice(*lines_of(source, statement))]
+    text += "" if text.endswith(("\n", "\r")) else source.newline
+    lines = text.splitlines(keepends=True)
+    return "".join(by + line.lstrip("\f").removeprefix(old) if line.strip() else line for line in lines)
+
+
+def put(source: Source, at: int, text: str, family: str, weight: float) -> Edit:
+    """A new line at a line's start (or at the end of the text)."""
+    text = text.rstrip("\r\n")
+    unfinished = at == len(source.text) and not source.text.endswith(("\n", "\r"))
+    return Edit(at, at, source.newline + text if unfinished else text + source.newline, family, weight)
+
+
+def put_last(source: Source, last: ast.stmt, text: str, family: str, weight: float) -> Edit:
+    """A new line at the end of the block that ends with a statement: before a jump, else behind."""
+    at = lines_of(source, last)[not isinstance(last, LEAVING)]
+    return put(source, at, margin(source, last) + text, family, weight)
+
+
+def _movable(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement has its lines to itself, and no string that runs over several lines."""
+    texts = (n for n in ast.walk(statement) if isinstance(n, ast.Constant | ast.JoinedStr))
+    return stands_alone(source, statement) and all(text.lineno == text.end_lineno for text in texts)
+
+
+FAMILIES = (deleted, swapped, moved_out, moved_in, unconditional, forgotten, exits, endings)

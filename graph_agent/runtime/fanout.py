@@ -39,10 +39,6 @@ class FanOutError(GraphAgentError, ValueError):
     """A fan-out that cannot be started as it was asked for. No job has run."""
 
 
-class Cancelled(GraphAgentError):
-    """Raised by `Token.raise_if_cancelled`: nobody waits for this job any more."""
-
-
 class Token:
     """What a job looks at to learn whether it is still wanted, and how long it may take."""
 
@@ -58,17 +54,13 @@ class Token:
     def cancelled(self) -> bool:
         return self.time_left == 0
 
-    def raise_if_cancelled(self) -> None:
-        if self.cancelled:
-            raise Cancelled("nobody waits for this job any more")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Generic[T]):
     """What came of one job: a `value` when ok, the `error` that it raised, or neither.
 
     "timeout": it ran when its time, or that of the whole, was up. "cancelled": it was not started, or was given up,
-    because of what happened to others; or it raised `Cancelled` itself.
+    because of what happened to others.
     """
 
     status: Status
@@ -203,12 +195,9 @@ class _Batch(Generic[T]):
         if job not in self.running:
             return
         self.running.remove(job)
-        if isinstance(came, Outcome):
-            job.outcome = came
-        elif not isinstance(came, Cancelled):
-            job.outcome = Outcome(status="error", error=came)
-            if self.on_error == "fail_fast":
-                self.stop()
+        job.outcome = came if isinstance(came, Outcome) else Outcome(status="error", error=came)
+        if job.outcome.error is not None and self.on_error == "fail_fast":
+            self.stop()
 
     def expire(self, now: float) -> None:
         """Give up what is due, and the rest too when that is the policy."""

@@ -10,7 +10,7 @@ import pytest
 from graph_agent.llm.ask import AskError, NotAccepted, NotJSON, NotSchema, Refused, Truncated, aask, ask
 from graph_agent.llm.fake import FakeLLM
 from graph_agent.protocols import LLMError, Reply, Request
-from graph_agent.runtime.codec import json_schema
+from graph_agent.runtime.schema import json_schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,27 +54,15 @@ def test_only_the_latest_answer_is_shown() -> None:
     assert fake.requests[2].context["your_last_answer"] == "second"
 
 
-def test_a_long_answer_is_shown_back_in_part() -> None:
-    with FakeLLM(["a" * 30_000 + "z", GOOD]) as fake:
-        ask(fake, ASKED, Plan)
-    shown = fake.requests[1].context["your_last_answer"]
-    assert len(shown) < 21_000
-    assert shown.startswith("aaa")
-    assert "[10001 characters left out]" in shown
-    assert shown.endswith("z")
-
-
 def test_what_is_no_json_after_the_correction_is_an_error_with_the_raw_text() -> None:
-    with FakeLLM(["nothing", "again nothing"]) as fake, pytest.raises(NotJSON, match="asked 2 times") as caught:
+    with FakeLLM(["nothing", "again nothing"]) as fake, pytest.raises(NotJSON, match="no JSON") as caught:
         ask(fake, ASKED, Plan)
-    assert (caught.value.kind, caught.value.raw, caught.value.asked) == ("not_json", "again nothing", 2)
+    assert (caught.value.raw, len(fake.requests)) == ("again nothing", 2)
 
 
 def test_json_that_does_not_fit_says_where() -> None:
-    with FakeLLM([{"steps": ["a", 5]}]) as fake, pytest.raises(NotSchema, match="Plan") as caught:
+    with FakeLLM([{"steps": ["a", 5]}]) as fake, pytest.raises(NotSchema, match=r"Plan.*steps\[1\]"):
         ask(fake, ASKED, Plan, corrections=0)
-    assert caught.value.path == "steps[1]"
-    assert caught.value.kind == "not_schema"
 
 
 def test_an_unknown_key_is_named_to_the_model() -> None:
@@ -87,20 +75,14 @@ def test_an_unknown_key_is_named_to_the_model() -> None:
 def test_a_cut_answer_is_truncated_even_if_it_parses_and_is_not_asked_again(text: str) -> None:
     with FakeLLM([Reply(text=text, finish="length")]) as fake, pytest.raises(Truncated) as caught:
         ask(fake, ASKED, Plan, corrections=3)
-    assert (caught.value.raw, caught.value.asked, caught.value.kind) == (text, 1, "truncated")
+    assert (caught.value.raw, len(fake.requests)) == (text, 1)
 
 
 @pytest.mark.parametrize("text", ["", "I won't.", '{"steps":[]}'])
 def test_a_refusal_is_not_read_and_not_asked_again(text: str) -> None:
     with FakeLLM([Reply(text=text, finish="refused")]) as fake, pytest.raises(Refused) as caught:
         ask(fake, ASKED, Plan, corrections=3)
-    assert (caught.value.raw, caught.value.asked, caught.value.kind) == (text, 1, "refused")
-
-
-def test_a_second_reply_that_is_cut_counts_both_calls() -> None:
-    with FakeLLM(["nothing", Reply(text="{", finish="length")]) as fake, pytest.raises(Truncated) as caught:
-        ask(fake, ASKED, Plan)
-    assert caught.value.asked == 2
+    assert (caught.value.raw, len(fake.requests)) == (text, 1)
 
 
 def _few(plan: Plan) -> str | None:
@@ -115,9 +97,8 @@ def test_the_callers_own_rule_goes_back_to_the_model_in_its_words() -> None:
 
 def test_what_the_rule_turns_down_twice_is_not_accepted() -> None:
     bad = {"steps": ["a", "b"]}
-    with FakeLLM([bad, bad]) as fake, pytest.raises(NotAccepted, match="too many") as caught:
+    with FakeLLM([bad, bad]) as fake, pytest.raises(NotAccepted, match="too many"):
         ask(fake, ASKED, Plan, check=_few)
-    assert caught.value.kind == "not_accepted"
 
 
 def test_errors_of_the_model_pass_through_and_are_not_corrected() -> None:
@@ -140,6 +121,10 @@ def test_an_asynchronous_model_has_the_same_talk() -> None:
         asyncio.run(aask(AsyncFake(fake), ASKED, Plan))
 
 
-def test_an_asynchronous_model_asked_as_if_it_were_not_is_a_clear_error() -> None:
-    with pytest.raises(LLMError, match=r"coroutine, not a Reply.*aask"):
-        ask(AsyncFake(FakeLLM([])), ASKED, Plan)
+def test_what_is_no_reply_at_all_is_a_clear_error() -> None:
+    class Bare:
+        def complete(self, _: Request, /) -> object:
+            return "yes"
+
+    with pytest.raises(LLMError, match=r"str, not a Reply.*aask"):
+        ask(Bare(), ASKED, Plan)

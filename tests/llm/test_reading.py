@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_agent.llm.errors import NotJSON
-from graph_agent.llm.reading import read_json
+from graph_agent.llm.ask import NotJSON, read_json
 
 PLAN = {"plan": [1]}
 TEXT = json.dumps(PLAN)
@@ -74,8 +73,7 @@ def test_a_reasoning_tag_within_a_string_is_text() -> None:
     value = {"note": "write <think> and </think>"}
     assert read_json(json.dumps(value)) == value
     assert read_json(f"Look:\n```json\n{json.dumps(value)}\n```") == value
-    with pytest.raises(NotJSON, match="a reasoning tag stands within"):
-        read_json(f"Look: {json.dumps(value)}")
+    assert read_json(f"Look: {json.dumps(value)}") == value
 
 
 def test_brackets_in_strings_and_prose_do_not_confuse() -> None:
@@ -104,13 +102,9 @@ def test_two_different_answers_are_an_error_not_a_guess(text: str, want: Collect
         read_json(text, want=want)
 
 
-def test_a_sole_fenced_object_without_the_wanted_keys_is_left_to_the_schema() -> None:
+def test_a_sole_object_without_the_wanted_keys_is_left_to_the_schema() -> None:
+    assert read_json('note {"log": 1}.', want={"plan"}) == {"log": 1}
     assert read_json('```json\n{"plann": 1}\n```', want={"plan"}) == {"plann": 1}
-
-
-def test_prose_without_the_wanted_keys_names_what_was_found() -> None:
-    with pytest.raises(NotJSON, match="keys plan; found log"):
-        read_json('note {"log": 1}.', want={"plan"})
 
 
 def test_a_trailing_comma_is_dropped_outside_strings_only() -> None:
@@ -177,7 +171,7 @@ def test_the_error_says_what_was_found_and_where(text: str, said: str) -> None:
         "<think>" * 20_000,
         "<think></think>" * 5_000,
         "```\n" * 10_000,
-        "{} " * 10_000,
+        "{} [] " * 10_000,
         '{"a": {x} ' * 10_000,
     ],
     ids=range(10),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_agent.mutation import Candidate, Lines, candidates
-from graph_agent.mutation.hints import read_hints
+from graph_agent.mutation.scoring import read_hints
 
 SAME = "def f(a, b):\n    x = a < b\n    y = a < b\n    z = a < b\n    w = a < b\n    return x, y, z, w\n"
 MIXED = (
@@ -142,20 +142,19 @@ def test_a_hint_brings_its_fix_forward(output: str, fixed: str) -> None:
         ("E   assert None == 1", "none"),
         ("E   assert '1' == 1", "sort of thing"),
         ("E   RecursionError: maximum recursion depth exceeded", "RecursionError"),
-        ("Expected:\n    3\nGot:\n    2\n", "off by one"),
         ("E   NameError: name 'x' is not defined", "NameError"),
         ("the command timed out after 5 s", "timeout"),
     ],
 )
 def test_output_is_read_as_a_sign(output: str, sign: str) -> None:
-    assert sign in read_hints(output).signs
+    assert sign in read_hints(output)
 
 
 @pytest.mark.parametrize(
     "output", ["", "assert", "E  assert [[[ == ]]]", "assert 1" + "0" * 9999 + " == 1", "\0\ud800 assert 'a == b"]
 )
 def test_odd_output_is_no_hint_and_no_error(output: str) -> None:
-    assert read_hints(output).signs == frozenset()
+    assert read_hints(output) == frozenset()
 
 
 def test_what_a_test_expects_is_never_written_into_a_mutant() -> None:

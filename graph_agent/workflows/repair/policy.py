@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Literal
 
-from graph_agent.llm.editprompts import EditFormat
+from graph_agent.llm.edits import EditFormat
 from graph_agent.runtime.codec import encode
 from graph_agent.runtime.jsontext import dumps
 from graph_agent.tools.paths import matches

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from graph_agent.llm.ask import ask
 from graph_agent.llm.edits import Edit, EditError, EditFormat, apply_edits, edits_from_reply, instructions_for
-from graph_agent.llm.errors import NotAccepted, NotJSON, NotSchema, Refused, Truncated
+from graph_agent.llm.ask import NotAccepted, NotJSON, NotSchema, Refused, Truncated
 from graph_agent.protocols import Context, Reply, Request
 from graph_agent.workflows.repair.nodes.evidence import failing_run, shortened
 from graph_agent.workflows.repair.policy import EvaluationPolicy

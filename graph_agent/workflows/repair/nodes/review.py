@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from graph_agent.llm.ask import ask
-from graph_agent.llm.errors import AskError
+from graph_agent.llm.ask import AskError
 from graph_agent.protocols import Context, Request
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Review, TaskState
