@@ -1,143 +1,67 @@
 """A graph runtime for agents, written by hand on the standard library alone.
 
-The names below are all that a user needs to build and run a graph. They are looked up when they are first used, so
-that `import graph_agent` costs next to nothing; read `runtime/run.py` for the loop, then `workflows/repair/graph.py`
-for a table that does real work.
+The names below are looked up when first used, so that `import graph_agent` costs next to nothing. Read
+`runtime/run.py` for the loop, then `workflows/repair/graph.py` for a table that does real work.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graph_agent.llm.ask import aask as aask
-    from graph_agent.llm.ask import ask as ask
+    # ruff: isort: off
+    from graph_agent.llm.ask import aask as aask, ask as ask
     from graph_agent.llm.chat import ChatLLM as ChatLLM
     from graph_agent.llm.fake import FakeLLM as FakeLLM
     from graph_agent.llm.offline import MutationLLM as MutationLLM
-    from graph_agent.llm.record import RecordingLLM as RecordingLLM
-    from graph_agent.llm.record import ReplayLLM as ReplayLLM
-    from graph_agent.protocols import (
-        LLM as LLM,
-    )
+    from graph_agent.llm.record import RecordingLLM as RecordingLLM, ReplayLLM as ReplayLLM
     from graph_agent.protocols import (
         Context as Context,
-    )
-    from graph_agent.protocols import (
         ContextError as ContextError,
-    )
-    from graph_agent.protocols import (
         GraphAgentError as GraphAgentError,
-    )
-    from graph_agent.protocols import (
+        LLM as LLM,
         LLMError as LLMError,
-    )
-    from graph_agent.protocols import (
         Reply as Reply,
-    )
-    from graph_agent.protocols import (
         Request as Request,
-    )
-    from graph_agent.protocols import (
         Tool as Tool,
-    )
-    from graph_agent.protocols import (
         ToolCall as ToolCall,
-    )
-    from graph_agent.protocols import (
         ToolDenied as ToolDenied,
-    )
-    from graph_agent.protocols import (
         ToolError as ToolError,
-    )
-    from graph_agent.protocols import (
         ToolResult as ToolResult,
-    )
-    from graph_agent.protocols import (
         Tools as Tools,
     )
-    from graph_agent.runtime.advance import advance as advance
-    from graph_agent.runtime.advance import apply_patch as apply_patch
-    from graph_agent.runtime.answer import answer as answer
-    from graph_agent.runtime.answer import pause_id as pause_id
-    from graph_agent.runtime.answer import question as question
+    from graph_agent.runtime.advance import advance as advance, apply_patch as apply_patch
+    from graph_agent.runtime.answer import answer as answer, pause_id as pause_id, question as question
     from graph_agent.runtime.check import check_graph as check_graph
-    from graph_agent.runtime.checkpoint import load_checkpoint as load_checkpoint
-    from graph_agent.runtime.checkpoint import save_checkpoint as save_checkpoint
-    from graph_agent.runtime.codec import decode as decode
-    from graph_agent.runtime.codec import encode as encode
-    from graph_agent.runtime.codec import json_schema as json_schema
+    from graph_agent.runtime.checkpoint import load_checkpoint as load_checkpoint, save_checkpoint as save_checkpoint
+    from graph_agent.runtime.codec import decode as decode, encode as encode, json_schema as json_schema
     from graph_agent.runtime.errors import (
         AnswerError as AnswerError,
-    )
-    from graph_agent.runtime.errors import (
         ArgumentError as ArgumentError,
-    )
-    from graph_agent.runtime.errors import (
         CheckpointAbsent as CheckpointAbsent,
-    )
-    from graph_agent.runtime.errors import (
         CheckpointCorrupt as CheckpointCorrupt,
-    )
-    from graph_agent.runtime.errors import (
         CheckpointError as CheckpointError,
-    )
-    from graph_agent.runtime.errors import (
         CodecError as CodecError,
-    )
-    from graph_agent.runtime.errors import (
         GraphError as GraphError,
-    )
-    from graph_agent.runtime.errors import (
         LimitReached as LimitReached,
-    )
-    from graph_agent.runtime.errors import (
         NodeError as NodeError,
-    )
-    from graph_agent.runtime.errors import (
         PatchError as PatchError,
-    )
-    from graph_agent.runtime.errors import (
         RouteError as RouteError,
-    )
-    from graph_agent.runtime.errors import (
         RunError as RunError,
-    )
-    from graph_agent.runtime.errors import (
         StateError as StateError,
-    )
-    from graph_agent.runtime.errors import (
         StepLimitReached as StepLimitReached,
     )
-    from graph_agent.runtime.events import Event as Event
-    from graph_agent.runtime.events import trace_line as trace_line
-    from graph_agent.runtime.fanout import Outcome as Outcome
-    from graph_agent.runtime.fanout import Token as Token
-    from graph_agent.runtime.fanout import afan_out as afan_out
-    from graph_agent.runtime.fanout import fan_out as fan_out
+    from graph_agent.runtime.events import Event as Event, trace_line as trace_line
+    from graph_agent.runtime.fanout import Outcome as Outcome, Token as Token, afan_out as afan_out, fan_out as fan_out
     from graph_agent.runtime.graph import (
         BACK as BACK,
-    )
-    from graph_agent.runtime.graph import (
         Graph as Graph,
-    )
-    from graph_agent.runtime.graph import (
         Node as Node,
-    )
-    from graph_agent.runtime.graph import (
         Pause as Pause,
-    )
-    from graph_agent.runtime.graph import (
         Question as Question,
-    )
-    from graph_agent.runtime.graph import (
         Route as Route,
     )
-    from graph_agent.runtime.run import arun_graph as arun_graph
-    from graph_agent.runtime.run import run_graph as run_graph
-    from graph_agent.runtime.run import stream as stream
-    from graph_agent.runtime.state import GraphState as GraphState
-    from graph_agent.runtime.state import appended as appended
-    from graph_agent.runtime.state import described as described
+    from graph_agent.runtime.run import arun_graph as arun_graph, run_graph as run_graph, stream as stream
+    from graph_agent.runtime.state import GraphState as GraphState, appended as appended, described as described
     from graph_agent.tools.fake import FakeTools as FakeTools
     from graph_agent.tools.toolbox import Toolbox as Toolbox
 

@@ -1,7 +1,7 @@
 """What passes between a graph and the world: models, tools, and the context that hands both to a node.
 
-A node never holds a model or a tool of its own. It gets a `Context`, and the runtime gives each node a view of it
-that holds only what the node declared, with every call counted. This file knows the shapes and nothing behind them.
+A node never holds a model or a tool: it gets a view of the `Context` with only what it declared, every call counted.
+This file knows the shapes and nothing behind them.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ Finish: TypeAlias = Literal["stop", "length", "refused"]
 
 
 class GraphAgentError(Exception):
-    """The root of every error that this package raises on purpose."""
+    """The root of the errors of this package."""
 
 
 class LLMError(GraphAgentError):
-    """A model could not be asked, or what came back is of no use. The message says which and what to do."""
+    """A model could not be asked, or what came back is of no use."""
 
 
 class ContextError(GraphAgentError):
-    """The `Context` lacks what a node declares: a model, or a tool of that name."""
+    """The `Context` lacks a model or a tool that a node declares."""
 
 
 class ToolDenied(GraphAgentError):
-    """A node asked for a tool, or a model, that it did not declare. The call was not made."""
+    """A node asked for a tool or a model that it did not declare. The call was not made."""
 
 
 class ToolError(GraphAgentError):
     """A tool could not do what it was asked. Raised inside a tool; a caller gets it as `ToolResult.error`.
 
-    `kind` is a word for programs ("outside_workspace", "ambiguous"), `message` a sentence for people and models,
-    `hint` what to try next, `lines` the line numbers (from 1) that the message speaks of.
+    `kind` is a word for programs ("ambiguous"), `hint` what to try next, `lines` the lines (from 1) it speaks of.
     """
 
     def __init__(self, kind: str, message: str, *, hint: str = "", lines: tuple[int, ...] = ()) -> None:
@@ -48,9 +47,8 @@ class ToolError(GraphAgentError):
 class Request:
     """One question to a model.
 
-    `context` is JSON data, a projection of the state that the node made: no clock times, no absolute paths, so that
-    equal questions are equal and a recording matches. `schema` is the JSON Schema that the reply's text must meet.
-    What is None is not sent to the model at all.
+    `context` is JSON data without clock times and absolute paths, so that a recording matches. `schema` is the JSON
+    Schema that the reply's text must meet. What is None is not sent.
     """
 
     instructions: str
@@ -62,7 +60,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What a model answered. `finish`: it stopped by itself, was cut at the length limit, or refused."""
+    """A model's answer. `finish`: it stopped by itself, was cut at the length limit, or refused."""
 
     text: str
     finish: Finish = "stop"
@@ -80,7 +78,7 @@ class LLM(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """A tool and its arguments, as data: what a model asks for, before anybody has agreed to it."""
+    """A tool and its arguments, as data: what a model asks for."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -88,7 +86,7 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
-    """What came of a call: a `value`, or an `error`. `verdict` says by which rule the call was let through or not."""
+    """What came of a call: a `value`, or an `error`. `verdict`: by which rule it was let through or not."""
 
     tool: str
     value: Any = None
@@ -102,17 +100,14 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """One line of a step's account: which tool was asked for, and what was decided."""
+    """Which tool was asked for, and what was decided."""
 
     tool: str
     verdict: str
 
 
 class Tool(Protocol):
-    """Something a node can call by name. `schema` is the JSON Schema of the arguments, an object.
-
-    `metered=False` is for a tool whose calls cost no turn.
-    """
+    """Something a node can call by name. `schema` is the arguments' JSON Schema; `metered`: a call costs a turn."""
 
     @property
     def name(self) -> str: ...
@@ -126,35 +121,34 @@ class Tool(Protocol):
     def metered(self) -> bool: ...
 
     def __call__(self, **arguments: Any) -> Any:
-        """Do it and return the value; raise `ToolError` for what can go wrong in normal use."""
-        ...
+        """Return the value; raise `ToolError` for what can go wrong in normal use."""
 
 
 class Tools(Protocol):
-    """Tools by name. `graph_agent.tools.Toolbox` and `FakeTools` are two; a user's own may be a third."""
+    """Tools by name, such as `Toolbox` and `FakeTools`."""
 
     def specs(self) -> tuple[Tool, ...]:
-        """The tools held, in the order in which they were added."""
+        """In the order in which they were added."""
         ...
 
     def only(self, names: Collection[str], /) -> Tools:
-        """The same tools, fewer of them. Raises `ContextError` for a name that is not held."""
+        """Fewer of them. Raises `ContextError` for a name that is not held."""
         ...
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """Return a `ToolResult` (or an awaitable of one); raise `ToolDenied` for a tool that is not held."""
+        """Return a `ToolResult` (or an awaitable of one); raise `ToolDenied` for a name that is not held."""
         ...
 
 
 class Account(Protocol):
-    """Where a node's calls are counted. The runtime has the one that knows the run's budget."""
+    """Where a node's calls are counted."""
 
     def charge(self, turns: int = 1) -> None:
-        """Take turns before the call is made; end the node when the run has not enough of them left."""
+        """Take turns before a call is made; end the node when there are too few."""
         ...
 
     def reserve(self, turns: int) -> None:
-        """Take turns now for calls to come; end the node at once when they are not there."""
+        """Take turns for calls to come; end the node when there are too few."""
         ...
 
     def asked_model(self, reply: Reply) -> None: ...
@@ -163,8 +157,6 @@ class Account(Protocol):
 
 
 class Declared(Protocol):
-    """What a context needs to know of a node: what it is called and what it may use."""
-
     @property
     def stage(self) -> str: ...
     @property
@@ -174,8 +166,6 @@ class Declared(Protocol):
 
 
 class Numbered(Protocol):
-    """What a context needs to know of the state: the run, and how many visits there were."""
-
     @property
     def task_id(self) -> str: ...
     @property
@@ -183,16 +173,15 @@ class Numbered(Protocol):
 
 
 def _nowhere(_: Any, /) -> None:
-    """A note or a reservation outside a run has nowhere to go."""
+    """Outside a run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """What a node may use besides the state. Frozen; a node gets its own, narrowed to what it declared.
+    """What a node may use besides the state, narrowed to what it declared.
 
-    `policy` is the workflow's frozen rules, the same object for all nodes. `key` is the idempotency key of this
-    visit (task, stage, visit: the same on a retry or a resume). `note(text)` adds a line to the step's event.
-    `reserve(n)` takes n turns before a node starts on something that it must not leave half done.
+    `policy`: the workflow's frozen rules. `key`: the idempotency key of this visit (the same on a retry or a resume).
+    `note(text)` adds a line to the step's event. `reserve(n)` takes n turns for what must not be left half done.
     """
 
     llm: Any = None
@@ -203,14 +192,14 @@ class Context:
     reserve: Callable[[int], None] = _nowhere
 
     def bind(self, node: Declared, account: Account, state: Numbered) -> Context:
-        """The node's own view: undeclared tools and models refuse, declared ones count on `account`."""
+        """The node's own view: what is undeclared refuses, what is declared counts on `account`."""
         own: Context = _new(NodeContext)
         _set_visit(own, (self, node, account, state))
         return own
 
 
 class NodeContext(Context):
-    """A context narrowed to one visit of one node. What it holds is made when it is asked for: many nodes never ask."""
+    """A context narrowed to one visit. What it holds is made when asked for: many nodes never ask."""
 
     __slots__ = ("_visit",)
     _visit: tuple[Context, Declared, Account, Numbered]
@@ -252,7 +241,7 @@ class NodeContext(Context):
 
 
 _new: Any = object.__new__
-_set_visit: Any = NodeContext._visit.__set__  # type: ignore[attr-defined]  # the one way into a frozen slot that is cheap
+_set_visit: Any = NodeContext._visit.__set__  # type: ignore[attr-defined]  # the cheap way into a frozen slot
 
 
 class _NoModel:

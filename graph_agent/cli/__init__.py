@@ -1,8 +1,7 @@
-"""The command line: `python3 -m graph_agent COMMAND`. One file a command; a command reads options and prints, no more.
+"""The command line, `python3 -m graph_agent COMMAND`: one file a command.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 130 interrupted; by other signals 128
-and their number (143 SIGTERM, 141 a closed pipe). The rule: what was asked for goes to stdout, what went wrong to
-stderr, as a sentence with the next thing to do; with `--json` stdout has one JSON object and nothing else.
+Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 128 and the number of a signal. The
+rule: what was asked for goes to stdout, what went wrong to stderr; with `--json` stdout has one JSON object alone.
 """
 
 from __future__ import annotations
@@ -17,16 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from graph_agent import __version__
-from graph_agent.cli.exits import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    PIPE_CLOSED,
-    USAGE,
-    Terminated,
-    UsageError,
-    terminate_politely,
-)
+from graph_agent.cli import exits
+from graph_agent.cli.exits import DONE, FAILED, Terminated, UsageError
 from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.errors import nearest
 from graph_agent.runtime.quoting import is_unicode
@@ -40,18 +31,18 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Raises nothing that a user's mistake could cause."""
+    """Run one command and return its exit code."""
     if argv is None:
         _speak_utf8()
     _open_streams()
-    terminate_politely()
+    exits.terminate_politely()
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has had enough. The interpreter would complain of it once more at its exit.
+        # The interpreter would complain of it once more at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return exits.PIPE_CLOSED
     return code
 
 
@@ -64,7 +55,7 @@ def _run(words: list[str]) -> int:
     except SystemExit as ended:  # argparse has printed a help
         return FAILED if ended.code else DONE
     except UsageError as error:
-        return _say(str(error), USAGE, "usage", as_json)
+        return _say(str(error), exits.USAGE, "usage", as_json)
     except GraphAgentError as error:
         return _say(str(error), FAILED, "failed", as_json)
     except BrokenPipeError:
@@ -72,22 +63,25 @@ def _run(words: list[str]) -> int:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         return _say(f"{error.strerror or error}{where}", FAILED, "failed", as_json)
-    except KeyboardInterrupt:
-        return _say("interrupted; to start again, give the same command", INTERRUPTED, "interrupted", as_json)
-    except Terminated as signal:
-        return _say("terminated; to start again, give the same command", signal.code, "interrupted", as_json)
+    except (KeyboardInterrupt, Terminated) as signal:
+        what, code = (
+            ("terminated", signal.code) if isinstance(signal, Terminated) else ("interrupted", exits.INTERRUPTED)
+        )
+        return _say(f"{what}; to start again, give the same command", code, "interrupted", as_json)
     except Exception as error:
         if not as_json:
-            raise  # a fault of ours: the traceback is what a report of it needs
-        _print_traceback()
+            raise  # a fault of ours
+        import traceback
+
+        traceback.print_exc()
         return _say(f"{type(error).__name__}: {error}", FAILED, "failed", as_json)
 
 
 def _speak_utf8() -> None:
-    """Start anew in Python's UTF-8 mode where file names and arguments would be read in a C or Latin-1 locale."""
+    """Start anew in Python's UTF-8 mode where arguments were read in a C or Latin-1 locale."""
     if sys.getfilesystemencoding() == "utf-8" or "utf8" in sys._xoptions or not sys.executable:
         return
-    spoken = getattr(sys.stdout, "encoding", None) or "utf-8"  # what the console shows stays what it was
+    spoken = getattr(sys.stdout, "encoding", None) or "utf-8"  # the console's own
     variables = {"PYTHONIOENCODING": spoken, **os.environ}
     os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], variables)
 
@@ -111,19 +105,11 @@ def _say(message: str, code: int, status: str, as_json: bool) -> int:
     return code
 
 
-def _print_traceback() -> None:
-    import traceback
-
-    traceback.print_exc()
-
-
 def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
-    """The options; `command` is the module that runs them, `words` what was typed. Raises `UsageError`."""
+    """The options; `command` is the module that runs them. Raises `UsageError`."""
     unreadable = next((word for word in words if not is_unicode(word)), None)
     if unreadable is not None:
-        raise UsageError(
-            f"{unreadable!r} is no text in UTF-8: give it another name, or reach it by a link that has one"
-        )
+        raise UsageError(f"{unreadable!r} is no text in UTF-8: give it another name, or a link")
     wanted = next((word for word in words if not word.startswith("-")), "")
     if wanted and wanted not in COMMANDS:
         raise UsageError(
@@ -144,8 +130,6 @@ def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong by an exception, so that one place prints it."""
-
     def __init__(self, *, quiet: bool, **rest: Any) -> None:
         super().__init__(allow_abbrev=False, **rest)
         self._quiet = quiet

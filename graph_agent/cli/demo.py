@@ -1,12 +1,13 @@
 """Watch the repair graph run on a scripted model and pretended tools: no disk, no network, no test is run.
 
-The graph, the nodes, the routes, the policy and the guard are the real ones; only what the model answers and what the
-tools return is written down below. The first correction is wrong, so the loop goes round once.
+The graph, the routes, the policy and the guard are the real ones; only what the model answers and the tools return is
+written down below. The first correction is wrong, so the loop goes round once.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from graph_agent.cli.exits import DONE, WAITING, UsageError
 from graph_agent.llm.edits import Edit
@@ -15,12 +16,10 @@ from graph_agent.protocols import Context
 from graph_agent.runtime.events import Event
 from graph_agent.runtime.run import run_graph
 from graph_agent.tools.command import CommandResult
-from graph_agent.tools.difftext import Version, file_diff
 from graph_agent.tools.fake import FakeTools
-from graph_agent.tools.files import FileInfo, FileText, sha256
+from graph_agent.tools.files import FileInfo, FileText, Found, sha256
 from graph_agent.tools.linetrace import Trace
-from graph_agent.tools.search import Found
-from graph_agent.tools.textedit import TextEdit, edited
+from graph_agent.tools.textedit import TextEdit, Version, edited, file_diff
 from graph_agent.tools.workspace import Changed
 from graph_agent.view.steps import steps_table
 from graph_agent.workflows.repair.graph import GRAPH
@@ -48,7 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it, then print what each step changed and why the next could start."""
     if options.width < 40:
         raise UsageError(f"--width {options.width}: give 40 columns or more")
     events: list[Event] = []
@@ -61,37 +59,31 @@ def run(options: argparse.Namespace) -> int:
 
 
 def simulated_repair() -> tuple[TaskState, Context]:
-    """The first state, and a context whose model is scripted and whose tools pretend."""
     state = TaskState(task_id="demo", request="Make the failing test pass.", workspace="shop")
     policy = EvaluationPolicy(allowed_root="shop", commands=(TESTS,))
-    return state, Context(llm=FakeLLM([_plan(), _repair()]), tools=_Pretended().tools(), policy=policy)
+    return state, Context(llm=FakeLLM([FIRST, REPAIR]), tools=_Pretended().tools(), policy=policy)
 
 
-def _plan() -> Plan:
-    return Plan(
-        hypothesis="the discount is subtracted as an amount",
-        steps=("multiply by the discount",),
-        files_to_change=("shop.py",),
-        cites=("O2",),
-        edits=(WRONG,),
-        claim="a discount is a factor",
-    )
+def _plan(hypothesis: str, step: str, edit: Edit, claim: str, *cites: str) -> Plan:
+    files = ("shop.py",)
+    return Plan(hypothesis=hypothesis, steps=(step,), files_to_change=files, cites=cites, edits=(edit,), claim=claim)
 
 
-def _repair() -> Repair:
-    plan = Plan(
-        hypothesis="the discount is a percentage, and what is left has to be paid",
-        steps=("take the discount as a percentage",),
-        files_to_change=("shop.py",),
-        cites=("O2", "V1"),
-        edits=(RIGHT,),
-        claim="ten percent off 200 is 180",
-    )
-    return Repair(decision="repair", why="2000 is not less than 200", cites=("V1",), plan=plan)
+FIRST = _plan(
+    "the discount is subtracted as an amount", "multiply by the discount", WRONG, "a discount is a factor", "O2"
+)
+SECOND = _plan(
+    "the discount is a percentage, and what is left has to be paid",
+    "take the discount as a percentage",
+    RIGHT,
+    "ten percent off 200 is 180",
+    *("O2", "V1"),
+)
+REPAIR = Repair(decision="repair", why="2000 is not less than 200", cites=("V1",), plan=SECOND)
 
 
 class _Pretended:
-    """A workspace of two files in memory. Its tests are not run: what they would print is looked up by the code."""
+    """A workspace of two files in memory: what its tests would print is looked up by the code."""
 
     def __init__(self) -> None:
         self._original = {"shop.py": CODE, "test_shop.py": TEST}
@@ -106,7 +98,7 @@ class _Pretended:
                 "diff": self._diff,
                 "edit_file": self._edit,
                 "restore_file": self._restore,
-                "run_command": lambda argv: self._tested(argv),
+                "run_command": self._tested,
                 "trace_tests": lambda argv: Trace(failing={"shop.py": (3,)}, traceback={"shop.py": (3,)}),
                 "run_holdout": [],
             },
@@ -140,15 +132,9 @@ class _Pretended:
             if wrong
             else "1 passed in 0.01s\n"
         )
-        return CommandResult(
-            argv=argv,
-            exit_code=int(bool(wrong)),
-            timed_out=False,
-            seconds=0.01,
-            output=output,
-            dropped=0,
-            isolation="none",
-        )
+        code = int(bool(wrong))
+        rest: dict[str, Any] = {"timed_out": False, "seconds": 0.01, "dropped": 0, "isolation": "none"}
+        return CommandResult(argv=argv, exit_code=code, output=output, **rest)
 
 
 def _hash(text: str) -> str:

@@ -9,15 +9,15 @@ from types import FrameType
 from graph_agent.protocols import GraphAgentError
 
 DONE, FAILED, USAGE, WAITING, FUSE = 0, 1, 2, 3, 4
-INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count it
+INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal
 
 
 class UsageError(GraphAgentError):
-    """The command line, or a file that it names, can't be used. The message says what to give instead."""
+    """The command line, or a file that it names, can't be used."""
 
 
 class Terminated(BaseException):
-    """SIGTERM, or the terminal is gone: like Ctrl-C, children are ended and what is done is kept."""
+    """SIGTERM, or the terminal is gone."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
@@ -25,7 +25,7 @@ class Terminated(BaseException):
 
 
 def terminate_politely() -> None:
-    """Let a signal to end unwind the stack as Ctrl-C does, so that child processes are not left behind."""
+    """Let a signal unwind the stack as Ctrl-C does, so that no child is left behind."""
     if threading.current_thread() is not threading.main_thread():
         return
     for name in ("SIGTERM", "SIGHUP"):

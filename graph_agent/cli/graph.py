@@ -50,9 +50,9 @@ def graph_of(name: str) -> Graph[Any]:
 
 def _imported(name: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a user's module is looked for where they stand, as `python -m` does
+        sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
-        with redirect_stdout(sys.stderr):  # what a module prints while it is imported is no part of the answer
+        with redirect_stdout(sys.stderr):  # stdout is for the answer
             return import_module(name)
     except (Exception, SystemExit) as error:  # a user's module, which may raise anything
         raise UsageError(f"{name} can't be imported: {type(error).__name__}: {error}") from error

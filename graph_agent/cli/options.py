@@ -15,9 +15,8 @@ from graph_agent.llm.record import RecordingError, RecordingLLM, ReplayLLM
 from graph_agent.protocols import LLMError, ToolError
 from graph_agent.runtime.errors import nearest
 from graph_agent.tools.command import parse_command
-from graph_agent.tools.copying import is_left_behind
 from graph_agent.tools.paths import PatternError, checked_patterns
-from graph_agent.tools.workbench import Bench, has_module, interpreter_of
+from graph_agent.tools.workbench import Bench, has_module, interpreter_of, is_left_behind
 from graph_agent.workflows.repair.policy import PROTECTED, SOURCES, Command, EvaluationPolicy, default_tests
 from graph_agent.workflows.repair.state import TaskState
 
@@ -38,7 +37,6 @@ def is_offline(options: argparse.Namespace) -> bool:
 
 
 def model_of(options: argparse.Namespace) -> Any:
-    """The model that the options name. Raises `UsageError` for one that can't be asked or recorded."""
     if is_offline(options) and (options.model_name or options.record is not None):
         raise UsageError("--model-name and --record are for a model that is asked: give --model URL too")
     try:
@@ -76,13 +74,13 @@ def _key(url: str) -> str | None:
 OFFLINE_RETRIES = 300
 RETRIES = 2
 OFFLINE_READS, READS = 40, 3
-LOOK = 4  # turns of DIAGNOSE besides the sources: the tests, the trace, the diff, the failing test
+LOOK = 4  # turns of DIAGNOSE besides the sources
 MOST = 1_000_000
 STEPS_A_RETRY, OTHER_STEPS = 3, 20  # repair, execute, verify; the rest of the way once, with room
 
 
 def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
-    """The rules of the run. Raises `UsageError` for an option that no run could use."""
+    """Raises `UsageError` for an option that no run could use."""
     _check_numbers(options)
     return EvaluationPolicy(
         allowed_root=str(source),
@@ -98,7 +96,6 @@ def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
 
 
 def bench_of(options: argparse.Namespace, policy: EvaluationPolicy, folder: RunFolder) -> Bench:
-    """The settings of the tools: the policy's, on the run's private copies."""
     return Bench(
         root=folder.workspace,
         baseline=folder.original,
@@ -113,7 +110,7 @@ def bench_of(options: argparse.Namespace, policy: EvaluationPolicy, folder: RunF
 
 
 def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
-    """The first state. Turns that were not given follow from the retries: each needs a repair and a few writes."""
+    """The first state; turns that were not given follow from the retries."""
     offline = is_offline(options)
     retries = options.retries if options.retries is not None else (OFFLINE_RETRIES if offline else RETRIES)
     enough = 60 + 4 * retries if offline else LOOK + READS + 2 * (retries + 1)
@@ -128,12 +125,12 @@ def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
 
 
 def most_steps(state: TaskState) -> int:
-    """The last fuse: more node visits than a run with these retries can need, whatever happens in it."""
+    """The last fuse: more visits than a run with these retries can need."""
     return OTHER_STEPS + STEPS_A_RETRY * state.max_retries
 
 
 def holdout_of(options: argparse.Namespace, source: Path) -> Path | None:
-    """The folder of the held-out tests: the one given, else the workspace's neighbour of that name."""
+    """The folder given, else the workspace's neighbour."""
     if options.holdout == "none":
         return None
     if options.holdout is None:
@@ -163,12 +160,12 @@ def _command(text: str, kind: Literal["test", "check"], source: Path) -> Command
         raise UsageError(f"--{kind} {text!r}: {error}") from error
     there = source / program
     if Path(program).parts[1:] and is_left_behind(source / Path(program).parts[0]) and there.is_file():
-        program = str(there)  # the workspace's own environment is not copied: its programs run from where they are
+        program = str(there)  # the workspace's own environment is not copied
     return Command(argv=(program, *words), kind=kind)
 
 
 def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:
-    """Glob patterns; the name of a folder stands for all that is in it."""
+    """The name of a folder stands for all that is in it."""
     patterns = [f"{one.rstrip('/')}/**" if (source / one).is_dir() else one for one in given]
     try:
         return checked_patterns(patterns)
@@ -177,7 +174,7 @@ def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:
 
 
 def _formats(options: argparse.Namespace) -> tuple[EditFormat, ...]:
-    """What a model is likely to manage comes first: a whole function in a fence. The offline one writes JSON."""
+    """What a model is likely to manage comes first."""
     given: EditFormat = options.edit_format
     if options.edit_format != "auto":
         if is_offline(options):

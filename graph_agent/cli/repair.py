@@ -21,10 +21,9 @@ from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, trace_line
 from graph_agent.runtime.quoting import is_unicode
 from graph_agent.runtime.run import run_graph
-from graph_agent.tools.copying import apply_files
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.process import end_all
-from graph_agent.tools.workbench import workbench
+from graph_agent.tools.workbench import apply_files, workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.state import Stage, TaskState
 
@@ -53,12 +52,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Set up, run, report. What can be wrong with the options shows before anything is copied."""
+    """What can be wrong with the options shows before anything is copied."""
     source = _workspace(options.workspace)
     if options.review and is_offline(options):
-        raise UsageError(
-            "--review needs a model: the offline one proposes edits and can't judge them; give --model URL"
-        )
+        raise UsageError("--review needs a model, and the offline one can't judge: give --model URL")
     policy = policy_of(options, source)
     llm = model_of(options)
     folder = RunFolder(new_run(runs_folder(options.run_dir), source), source)
@@ -92,7 +89,7 @@ def _workspace(given: str) -> Path:
 
 
 def _run(options: argparse.Namespace, state: TaskState, ctx: Context, folder: RunFolder) -> Outcome:
-    """Run the graph; whatever ends it, the state in which it stood is kept and no command goes on."""
+    """Whatever ends the run, its state is kept and no command goes on."""
     last = [state]
 
     def tell(event: Event) -> None:
@@ -104,18 +101,14 @@ def _run(options: argparse.Namespace, state: TaskState, ctx: Context, folder: Ru
         return Outcome(state=run_graph(GRAPH, state, ctx, journal=folder, on_event=tell, max_steps=most_steps(state)))
     except RunError as error:
         return Outcome(state=error.state, error=error)
-    except KeyboardInterrupt:
-        return Outcome(state=last[0], interrupted=INTERRUPTED)
-    except Terminated as signal:
-        return Outcome(state=last[0], interrupted=signal.code)
-    except BrokenPipeError:
-        return Outcome(state=last[0], interrupted=PIPE_CLOSED)
+    except (KeyboardInterrupt, BrokenPipeError, Terminated) as end:
+        code = INTERRUPTED if isinstance(end, KeyboardInterrupt) else getattr(end, "code", PIPE_CLOSED)
+        return Outcome(state=last[0], interrupted=code)
     finally:
         end_all()
 
 
 def _apply(outcome: Outcome, folder: RunFolder) -> None:
-    """Bring the patch to the workspace; that it can't be is told, and costs neither the patch nor the report."""
     try:
         outcome.applied = apply_files(folder.source, folder.workspace, _hashes_before(outcome.state))
     except (ToolError, WorkspaceError) as error:
@@ -123,7 +116,7 @@ def _apply(outcome: Outcome, folder: RunFolder) -> None:
 
 
 def _hashes_before(state: TaskState) -> dict[str, str]:
-    """The files that the run changed in the end, with the hash that they had at first."""
+    """The files that the run changed, with the hash that they had at first."""
     first = {file.path: file.sha256 for file in state.baseline}
     now = {change.path: change.after for change in state.changes}
     return {path: first.get(path, "") for path, after in now.items() if after != first.get(path)}

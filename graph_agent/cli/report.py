@@ -1,4 +1,4 @@
-"""What `repair` says at the end: the diff, the evidence, how it ended, where the run is kept, and what to do next."""
+"""What `repair` says at the end: the diff, the evidence, how it ended, and what to do next."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from graph_agent.workflows.repair.state import Check, Stage, TaskState, Verifica
 
 @dataclass
 class Outcome:
-    """How a run ended: by itself, with an error of the graph, or interrupted (the exit code then).
+    """How a run ended: by itself, with an error, or interrupted (the exit code).
 
-    `applied` are the files brought to the workspace, `refused` is why a verified patch was not brought there.
+    `applied`: the files brought to the workspace; `refused`: why a verified patch was not.
     """
 
     state: TaskState
@@ -43,19 +43,16 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """A word for programs: done, human, failed, fuse or interrupted."""
         if self.interrupted:
             return "interrupted"
         return {DONE: "done", WAITING: "human", FUSE: "fuse"}.get(self.code, "failed")
 
     @property
     def title(self) -> str:
-        """The status for people."""
         return {"human": "waiting for a person", "fuse": "stopped by the last fuse"}.get(self.status, self.status)
 
     @property
     def reason(self) -> str:
-        """Why the run ended so, in a sentence."""
         state = self.state
         if self.interrupted and state.stage not in (Stage.DONE, Stage.HUMAN, Stage.FAILED):
             return f"during {state.stage.value}, after {state.steps} steps, all of which are kept"
@@ -65,7 +62,6 @@ class Outcome:
 
 
 def next_things(options: argparse.Namespace, outcome: Outcome, folder: Path) -> list[str]:
-    """What the user can do now, as commands where there is one."""
     state, patch = outcome.state, shlex.quote(str(folder / "patch.diff"))
     by_hand = f"apply it: patch -p1 -d {shlex.quote(options.workspace)} < {patch}"
     if outcome.applied:
@@ -100,27 +96,27 @@ def _for_a_person(options: argparse.Namespace, state: TaskState, folder: Path) -
 
 
 def _again(options: argparse.Namespace, *more: str) -> str:
-    """The user's own command once more; of a number or text that is given twice the last one counts."""
+    """The user's own command once more; of an option given twice the last one counts."""
     return shlex.join(["python3", "-m", "graph_agent", *options.words, *more])
 
 
 def print_report(
     options: argparse.Namespace, outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str
 ) -> None:
-    """The whole report on stdout, or as one JSON object; and on stderr, in a line, why the run is not done."""
+    """The report on stdout, and on stderr, in a line, why the run is not done."""
     if options.json:
         print_json(_data(options, outcome, folder, policy, diff))
     else:
         for block in (_diff(outcome, diff), _evidence(outcome.state, policy), _ending(options, outcome, folder)):
             if block:
                 print(f"\n{visible(block)}")
-    sys.stdout.flush()  # so that the line below stands below, where both go to one place
+    sys.stdout.flush()  # so that the line below stands below
     if outcome.code:
         print(visible(f"graph_agent: {outcome.title}: {outcome.reason}"), file=sys.stderr)
 
 
 def visible(text: str) -> str:
-    """The text with nothing in it that a terminal would obey: it may come from a model, or from a file."""
+    """The text with nothing in it that a terminal would obey."""
     return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 
@@ -136,13 +132,15 @@ def _evidence(state: TaskState, policy: EvaluationPolicy) -> str:
     verification = state.verification
     if verification is None:
         return ""
-    lines = [f"Evidence ({verification.id}, {verification.verdict.value}):"]
-    lines += [f"  {_line(check)}" for check in verification.checks]
-    lines.append(f"  held-out tests: {_held_out(verification)}")
-    lines.append(f"  guard: {'; '.join(verification.findings) or 'nothing found'}")
-    lines.append(f"  isolation: {_isolation(verification)}")
-    lines.append(f"  policy: {policy.fingerprint[:16]}")
-    return "\n".join(lines)
+    lines = [
+        f"Evidence ({verification.id}, {verification.verdict.value}):",
+        *map(_line, verification.checks),
+        f"held-out tests: {_held_out(verification)}",
+        f"guard: {'; '.join(verification.findings) or 'nothing found'}",
+        f"isolation: {_isolation(verification)}",
+        f"policy: {policy.fingerprint[:16]}",
+    ]
+    return "\n  ".join(lines)
 
 
 def _line(check: Check) -> str:
@@ -158,16 +156,15 @@ def _held_out(verification: Verification) -> str:
         "not run": "not run, since what is visible did not pass",
         "pass": "passed",
         "fail": "failed",
-        "unknown": "it can't be told: they did not run to an end",
-        "spent": "not run again: they have run as often as the policy allows",
+        "unknown": "they did not run to an end",
+        "spent": "not run again: they ran as often as the policy allows",
     }
     return said[verification.holdout]
 
 
 def _isolation(verification: Verification) -> str:
-    if "none" in verification.isolation or not verification.isolation:
-        return "none: confinement by rules, not a sandbox"
-    return verification.isolation
+    found = verification.isolation
+    return "none: confinement by rules, not a sandbox" if "none" in found or not found else found
 
 
 def _ending(options: argparse.Namespace, outcome: Outcome, folder: RunFolder) -> str:
@@ -175,11 +172,11 @@ def _ending(options: argparse.Namespace, outcome: Outcome, folder: RunFolder) ->
     at = f" at {state.came_from.value}" if state.stage is Stage.HUMAN and state.came_from else ""
     lines = [
         f"{outcome.title}{at}: {outcome.reason}",
-        f"  {state.steps} steps, {state.spent_turns} of {state.max_turns} turns, "
+        f"{state.steps} steps, {state.spent_turns} of {state.max_turns} turns, "
         f"{state.retries} of {state.max_retries} retries",
-        f"  the run is kept in {folder.folder}",
+        f"the run is kept in {folder.folder}",
     ]
-    return "\n".join([*lines, *(f"  {line}" for line in next_things(options, outcome, folder.folder))])
+    return "\n  ".join([*lines, *next_things(options, outcome, folder.folder)])
 
 
 def _data(
@@ -210,15 +207,8 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "id": verification.id,
         "verdict": verification.verdict.value,
         "checks": [
-            {
-                "kind": check.kind,
-                "command": check.command,
-                "exit_code": check.exit_code,
-                "verdict": check.verdict.value,
-                "reason": check.reason,
-                "tests": check.counts.total if check.counts else None,
-                "passed": check.counts.passed if check.counts else None,
-            }
+            {name: getattr(check, name) for name in ("kind", "command", "exit_code", "verdict", "reason")}
+            | {"tests": getattr(check.counts, "total", None), "passed": getattr(check.counts, "passed", None)}
             for check in verification.checks
         ],
         "held_out": verification.holdout,
@@ -228,7 +218,7 @@ def _verification(verification: Verification) -> dict[str, Any]:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """Print `data` on one line. A byte that is no UTF-8, from a file or its name, shows as a backslash escape."""
+    """On one line. A byte that is no UTF-8, as in a file's name, shows as a backslash escape."""
     print(json.dumps(_whole(data), ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 

@@ -1,4 +1,4 @@
-"""Where a run is kept: a private folder of the user's, with the copy that is worked on and the record of it all."""
+"""Where a run is kept: a private folder of the user's, with the copy that is worked on and the record."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graph_agent.runtime.codec import encode
 from graph_agent.runtime.events import Event
 from graph_agent.runtime.jsontext import dumps
 from graph_agent.runtime.typecheck import hints
-from graph_agent.tools.copying import LeftBehind, copy_workspace
 from graph_agent.tools.paths import WorkspaceError
+from graph_agent.tools.workbench import LeftBehind, copy_workspace
 
-MOST_NAME = 60  # characters of a run's name: a file system takes 255 bytes at most
+MOST_NAME = 60  # characters
 
 
 def runs_folder(given: str | None) -> Path:
-    """`--run-dir`, else GRAPH_AGENT_HOME, else the user's state folder as XDG (or Windows) has it."""
+    """`--run-dir`, else GRAPH_AGENT_HOME, else the user's state folder."""
     if given is not None:
         if not given:
             raise UsageError("--run-dir is empty: give the folder in which runs are to be kept")
@@ -34,11 +34,9 @@ def runs_folder(given: str | None) -> Path:
 
 
 def new_run(runs: Path, source: Path) -> Path:
-    """A fresh, empty folder for a run on the workspace `source`; its name is the run's id. Raises `UsageError`."""
+    """A fresh folder, whose name is the run's id. Raises `UsageError`."""
     if Path(os.path.realpath(runs)).is_relative_to(source):
-        raise UsageError(
-            f"runs would be kept in {runs}, which lies in the workspace; give a folder outside of it with --run-dir"
-        )
+        raise UsageError(f"{runs}, for runs, lies in the workspace: give a folder outside of it with --run-dir")
     plain = re.sub(r"[^\w.-]+", "-", source.name)[:MOST_NAME].strip("-.") or "run"
     folder = runs / f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     try:
@@ -74,7 +72,7 @@ class RunFolder:
         self.left_behind: tuple[LeftBehind, ...] = ()
 
     def fill(self) -> None:
-        """Make the two copies. Raises `UsageError` for a workspace that can't be copied."""
+        """Raises `UsageError` for a workspace that can't be copied."""
         try:
             self.left_behind = copy_workspace(self.source, self.workspace)
             copy_workspace(self.source, self.original)
@@ -83,24 +81,14 @@ class RunFolder:
             raise UsageError(f"{self.source} can't be copied: {error}") from error
 
     def write(self, event: Event) -> None:
-        """Add a step to the trace."""
         types = hints(type(event.state))
         patch = {name: encode(value, types[name]) for name, value in (event.patch or {}).items()}
-        line: dict[str, Json] = {
-            "kind": event.kind,
-            "step": event.step,
-            "stage": event.stage,
-            "to": event.to,
-            "reason": event.reason,
-            "patch": patch,
-            "turns": event.turns,
-            "seconds": round(event.seconds, 3),
-        }
+        line: dict[str, Json] = {name: getattr(event, name) for name in ("kind", "step", "stage", "to", "reason")}
+        line |= {"patch": patch, "turns": event.turns, "seconds": round(event.seconds, 3)}
         with (self.folder / "trace.jsonl").open("a", encoding="utf-8", newline="\n") as file:
             file.write(dumps(line) + "\n")
 
     def keep(self, state: object, diff: str) -> None:
-        """Write the state in which the run stopped, and the patch where there is one."""
         save_checkpoint(state, self.folder / "state.json")
         if diff:
             (self.folder / "patch.diff").write_bytes(diff.encode("utf-8", "surrogateescape"))

@@ -15,10 +15,9 @@ from typing import NamedTuple, TypeVar
 
 from graph_agent.protocols import LLM, Json, LLMError, Reply, Request
 from graph_agent.runtime import jsontext
-from graph_agent.runtime.codec import decode
+from graph_agent.runtime.codec import decode, json_schema
 from graph_agent.runtime.errors import CodecError
 from graph_agent.runtime.quoting import quote
-from graph_agent.runtime.schema import json_schema
 
 T = TypeVar("T")
 _OPENING_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\r?$", re.MULTILINE)

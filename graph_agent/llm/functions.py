@@ -17,6 +17,7 @@ from tokenize import COMMENT, DEDENT, INDENT, NEWLINE, NL, generate_tokens, tok_
 from typing import NamedTuple, TypeAlias
 from warnings import catch_warnings, simplefilter
 
+from graph_agent.mutation.source import parsed
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.errors import nearest
 from graph_agent.tools.textedit import lines_of
@@ -39,9 +40,9 @@ class Code:
         added = "if True:\n" if piece and first and first[0] else ""  # so that the strings in it stay as they are
         self.lines = lines_of(added + text)
         try:
+            self.body = parsed(added + text).body
             with catch_warnings():
                 simplefilter("ignore")  # a doubtful escape in somebody's string is not ours to report
-                self.body = ast.parse(added + text).body
                 symtable(added + text, where, "exec")  # which finds two arguments of one name, and the like
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = max((getattr(error, "lineno", None) or 1) - bool(added), 1)

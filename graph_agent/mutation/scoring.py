@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from . import conditions, names, operators, statements, updates
 from .scope import Code
-from .source import Edit, Mutant, MutationError, Source
+from .source import Edit, Mutant, MutationError, Source, parsed
 from .statements import lines_of, stands_alone
 
 _LAST_FRAME, _TRACEBACK, _ONLY_FAILING, _SHARED, _REST = 4.0, 3.0, 2.0, 1.3, 0.05
@@ -253,6 +253,6 @@ class Programs:
             inside = start <= edit.start - (edit.unit is None) and edit.end <= end
             if inside and stands_alone(source, statement):
                 before, behind, low, high = dumps[:at], dumps[at + 1 :], start, end
-        tree = ast.parse(source.text[low : edit.start] + edit.new + source.text[edit.end : high])
+        tree = parsed(source.text[low : edit.start] + edit.new + source.text[edit.end : high])
         compile(tree, "mutant", "exec", dont_inherit=True)  # refuses what only parses: a `break` outside a loop
         return [*before, *map(ast.dump, tree.body), *behind]

@@ -13,9 +13,12 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar, overload
+from threading import Lock
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from graph_agent.protocols import GraphAgentError
+
+_PARSING = Lock()
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Loop: TypeAlias = "ast.For | ast.While"
@@ -279,11 +282,20 @@ def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) 
     return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, context)}
 
 
+def parsed(text: str, mode: str = "exec") -> Any:
+    """`ast.parse`, one thread at a time and without warnings.
+
+    CPython 3.11 counts the depth of the trees of all threads together, and fails when two parse at once.
+    """
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode=mode)
+
+
 def _parse(text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        tree: ast.Module = parsed(text)
+        return tree
     except (SyntaxError, ValueError, MemoryError) as error:
         line = f"line {error.lineno or '?'}: {error.msg}" if isinstance(error, SyntaxError) else repr(error)
         raise MutationError(
@@ -311,6 +323,6 @@ def _binds(node: ast.AST) -> int:
 
 def _binds_text(text: str) -> int:
     try:
-        return 0 if text.isalnum() else _binds(ast.parse(text.strip(), mode="eval").body)
+        return 0 if text.isalnum() else _binds(parsed(text.strip(), "eval").body)
     except (SyntaxError, ValueError):
         return 0

@@ -1,8 +1,7 @@
-"""The pure step of a graph: check a patch, merge it, count, route. No clock, no disk, no call, no surprise.
+"""The pure step of a graph: check a patch, merge it, count, route. No clock, no disk, no call.
 
-`advance(graph, state, patch)` is all that happens between two nodes, so whoever wants to know what a run can do asks
-this function and needs no run. The rule: a step is taken whole or not at all. A patch that breaks the contract, or a
-router that does, raises, and the state that was handed in is still the state.
+`advance(graph, state, patch)` is all that happens between two nodes. The rule: a step is taken whole or not at all;
+what breaks the contract raises, and the state that was handed in is still the state.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _set_fields: Any = GraphState.__dict__["__dict__"].__set__  # the cheap way into
 def advance(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, turns: int = 0) -> S:
     """The state after the node at `state.stage` returned `patch` and spent `turns`.
 
-    Raises `PatchError` or `RouteError`; nothing is applied then, only the turns stay spent on the error's `state`.
+    Raises `PatchError` or `RouteError`: nothing is applied, and the error's `state` has the turns spent.
     """
     return take(graph, step_at(graph, state), state, patch, _whole(turns))
 
 
 def take(graph: Graph[S], step: Step, state: S, patch: Mapping[str, Any] | None, turns: int) -> S:
-    """`advance`, for a loop that knows the step already. It is most of what a step costs, so it makes few calls."""
+    """`advance`, for a loop that knows the step. Most of what a step costs is here, so it makes few calls."""
     fields = {**state.__dict__}
     try:
         if patch is not None:
@@ -72,14 +71,14 @@ def apply_patch(graph: Graph[S], state: S, patch: Mapping[str, Any] | None) -> S
 
 
 def may_start(graph: Graph[S], state: S) -> bool:
-    """Whether the node at `state.stage` may run: one that can spend may not once all turns are spent."""
+    """Whether the node may run: one that can spend may not once all turns are spent."""
     return not (step_at(graph, state).spends and state.max_turns is not None and state.spent_turns >= state.max_turns)
 
 
 def stop_at_limit(graph: Graph[S], state: S, *, turns: int = 0, started: bool = True, wanted: int = 1) -> S:
-    """The state after the node at `state.stage` was stopped by the budget: at `on_limit`, its patch lost, turns kept.
+    """The state after the budget stopped the node: at `on_limit`, its patch lost, its turns kept.
 
-    `started=False`: it was not even begun, which is no visit. Raises `LimitReached` where there is no `on_limit`.
+    `started=False`: it was not begun, which is no visit. Raises `LimitReached` where there is no `on_limit`.
     """
     step, spent = step_at(graph, state), state.spent_turns + turns
     what = f"stopped before a call that needed {wanted}" if started else "did not start"
@@ -90,9 +89,9 @@ def stop_at_limit(graph: Graph[S], state: S, *, turns: int = 0, started: bool = 
 
 
 def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0) -> S:
-    """The state after the node at `state.stage` raised: at `on_error`, its patch lost, its turns kept.
+    """The state after the node raised: at `on_error`, its patch lost, its turns kept.
 
-    Raises `NodeError` where there is no `on_error`, or where it is the one that raised.
+    Raises `NodeError` where there is no `on_error`, or it is the one that raised.
     """
     step = step_at(graph, state)
     reason = f"{step.stage} failed: {type(error).__name__}: {error}"
@@ -102,7 +101,7 @@ def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0
 
 
 def charged(graph: Graph[S], state: S, turns: int) -> S:
-    """The same state with more turns spent: what holds after a step that failed."""
+    """What holds after a step that failed: the same state with its turns spent."""
     return _made(graph, state, {**state.__dict__, "spent_turns": state.spent_turns + turns}) if turns else state
 
 
@@ -118,7 +117,7 @@ def step_at(graph: Graph[S], state: S) -> Step:
 
 
 def check_state(graph: Graph[S], state: S) -> None:
-    """Raise `StateError` unless each field of a state fits: what a run looks at before its first step."""
+    """Raise `StateError` unless each field of a state fits: a run does so once, before its first step."""
     if type(state) is not graph.state:
         raise _foreign(graph, state)
     for name, check in graph.checks.items():
@@ -134,7 +133,7 @@ def _foreign(graph: Graph[Any], state: object) -> StateError:
 
 
 def _merge(graph: Graph[S], step: Step, state: S, fields: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Put a patch into a copy of the state's fields. At the first thing that does not fit the copy is given up."""
+    """Put a patch into a copy of the state's fields, which is given up at the first thing that does not fit."""
     if type(patch) is not dict and not isinstance(patch, Mapping):
         _refuse_value(step, state, patch)
     writes = step.writes
@@ -151,19 +150,19 @@ def _merge(graph: Graph[S], step: Step, state: S, fields: dict[str, Any], patch:
 def _grown(step: Step, state: GraphState, name: str, append: Append, new: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
         return append(getattr(state, name), new)
-    except Exception as error:  # the key of the items is the workflow's own function
+    except Exception as error:  # the key is the workflow's own function
         text = f"{step.stage} returned items for {name} whose key failed: {type(error).__name__}: {error}"
         raise PatchError(text, state=state, field=name) from error
 
 
 def _whole(turns: int) -> int:
     if type(turns) is not int or turns < 0:
-        raise ArgumentError(f"turns={turns!r}: give the number of turns that the node spent, 0 or more")
+        raise ArgumentError(f"turns={turns!r}: give 0 or more")
     return turns
 
 
 def _made(graph: Graph[S], state: S, fields: dict[str, Any]) -> S:
-    """An instance with these fields. They were checked one by one, so only the class's own rules are left to run."""
+    """An instance with these fields, each checked before: only the class's own rules are left to run."""
     made: S = _new(type(state))
     _set_fields(made, fields)
     if graph.invariants:
@@ -174,18 +173,17 @@ def _made(graph: Graph[S], state: S, fields: dict[str, Any]) -> S:
 def _run_invariants(made: Any, state: GraphState) -> None:
     try:
         made.__post_init__()
-    except Exception as error:  # the state's own rules, which may say no in any way they like
+    except Exception as error:  # the state's own rules may raise anything
         text = f"{stage_name(state.stage)} made a state that {type(state).__name__} refuses: {error}"
         raise PatchError(text, state=state) from error
 
 
 def _routed(graph: Graph[S], step: Step, before: S, fields: dict[str, Any]) -> Route:
-    """What the stage's router says of the state with these fields, which nobody else may hold."""
     merged, router = _made(graph, before, fields), step.router
     assert router is not None
     try:
         route = router(merged)
-    except Exception as error:  # a router is the workflow's own function, and may fail in any way
+    except Exception as error:  # and so may a router
         text = f"the router after {step.stage} failed: {type(error).__name__}: {error}"
         raise RouteError(text, state=before) from error
     if (
@@ -201,15 +199,13 @@ def _routed(graph: Graph[S], step: Step, before: S, fields: dict[str, Any]) -> R
 
 
 def _origin(state: GraphState) -> Enum:
-    """The stage that BACK means."""
     if state.came_from is None:
-        text = f"{stage_name(state.stage)} goes BACK, but nothing says where from: came_from is None"
+        text = f"{stage_name(state.stage)} goes BACK, but nothing says where from"
         raise RouteError(text, state=state)
     return state.came_from
 
 
 def _diverted(graph: Graph[S], state: S, stage: Enum, reason: str, *, turns: int, visits: int) -> S:
-    """The state at a stage where the graph itself sends the run, whatever the node wanted."""
     changed = {
         "stage": stage,
         "route_reason": reason,
@@ -248,7 +244,7 @@ def _refuse_patch(graph: Graph[Any], step: Step, state: GraphState, patch: Mappi
 
 
 def _whose(graph: Graph[Any], name: str) -> str:
-    """Who may write a field: "check's and human's", "the runtime's"; "nobody's" for a constant of the run."""
+    """Who may write a field: "check's and human's"; "nobody's" for a constant of the run."""
     owners = [f"{stage_name(stage)}'s" for stage, entry in graph.nodes.items() if name in entry.owns]
     if not owners:
         return "the runtime's" if name in RUNTIME_FIELDS else "nobody's"

@@ -1,8 +1,7 @@
 """A pause, seen from a person: what is asked, under which id, and what an answer makes of the state.
 
-An answer is a patch by a person. It is checked like a node's (only what the pause owns, of the right type), then
-against the choices of the question and the pause's own check. The rule: an answer that is late, foreign or wrong is
-refused, and nothing has changed.
+An answer is a patch by a person, checked like a node's, then against the question's choices and the pause's own check.
+The rule: one that is late, foreign or wrong is refused, and nothing has changed.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ S = TypeVar("S", bound=GraphState)
 
 
 def pause_id(state: GraphState) -> str:
-    """The id of the pause at which a state stands: `task_id:steps`. No two pauses of a run have the same."""
+    """The id of the present pause, `task_id:steps`: no two pauses of a run share one."""
     return f"{state.task_id}:{state.steps}"
 
 
 def question(graph: Graph[S], state: S) -> Question:
-    """What is asked at the pause where the state stands. Raises `AnswerError` when it stands at none."""
+    """What is asked at the present pause. Raises `AnswerError` when the run stands at none."""
     asks = _pause(graph, state).ask
     return asks(state) if asks else Question(state.route_reason)
 
@@ -32,8 +31,8 @@ def question(graph: Graph[S], state: S) -> Question:
 def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_id: str | None = None) -> S:
     """The state after a person answered, ready for `run_graph`. Pure; counts as one visit.
 
-    Raises `AnswerError` when nothing is asked, when `pause_id` is another pause's, or when the answer is not among the
-    choices or the pause's check refuses it; `PatchError` for a field that the pause does not own or a wrong type.
+    Raises `AnswerError` when nothing is asked, `pause_id` is another pause's, or the choices or the pause's check
+    refuse it; `PatchError` for a field that the pause does not own or a wrong type.
     """
     pause = _pause(graph, state)
     _check_id(state, pause_id)

@@ -1,7 +1,7 @@
-"""What a table must be before anything runs on it: `check_graph` lists every problem, where it is and how to mend it.
+"""What a table must be before anything runs on it: `check_graph` lists every problem, and how to mend it.
 
-A mistake in a table shows at import and not in the third hour of a run. The rule: a graph that passes here can't meet
-an unknown stage, a field with two masters, a stage that nothing leads to, or one from which no end can be reached.
+A mistake shows at import and not in the third hour of a run. The rule: a graph that passes here has no unknown stage,
+no field with two masters, no stage that nothing leads to, and none from which no end can be reached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Checks = Mapping[str, Callable[[object], bool]]
 
 
 def check_graph(graph: Graph[Any]) -> tuple[str, ...]:
-    """All problems of a table, one sentence each; empty when there are none. A `Graph` calls it when it is built."""
+    """All problems of a table, one sentence each."""
     of_state = tuple(_state_problems(graph.state))
     if of_state:
         return of_state  # the rest needs the stages and the fields
@@ -45,18 +45,16 @@ def compiled(graph: Graph[Any]) -> tuple[Checks, dict[Enum, Step]]:
 
 
 def _step(stage: Enum, entry: Node | Pause, checks: Checks, appends: Mapping[str, Append]) -> Step:
-    node = entry if isinstance(entry, Node) else None
+    node, to = entry if isinstance(entry, Node) else None, entry.to
     return Step(
         member=stage,
         stage=stage_name(stage),
         entry=entry,
         run=node.run if node else _waits,
         writes={name: (checks[name], appends.get(name)) for name in entry.owns},
-        router=None if isinstance(entry.to, Enum) else entry.to,
-        fixed=Route(entry.to, f"{stage_name(stage)} is followed by {stage_name(entry.to)}")
-        if isinstance(entry.to, Enum)
-        else None,
-        exits=frozenset((entry.to,) if isinstance(entry.to, Enum) else entry.exits or ()),
+        router=None if isinstance(to, Enum) else to,
+        fixed=Route(to, f"{stage_name(stage)} is followed by {stage_name(to)}") if isinstance(to, Enum) else None,
+        exits=frozenset((to,) if isinstance(to, Enum) else entry.exits or ()),
         calls=bool(node and (node.model or node.tools)),
         spends=bool(node and node.spends),
         metered=bool(node and node.metered),
@@ -71,7 +69,6 @@ def _waits(state: Any, _: object) -> NoReturn:
 
 
 def edges_of(graph: Graph[Any]) -> tuple[tuple[Enum, Enum, str], ...]:
-    """See `Graph.edges`."""
     found: list[tuple[Enum, Enum, str]] = []
     for stage, entry in graph.nodes.items():
         found += [(stage, target, "route") for target in _targets(graph, entry)]
@@ -87,7 +84,7 @@ def edges_of(graph: Graph[Any]) -> tuple[tuple[Enum, Enum, str], ...]:
 
 
 def _targets(graph: Graph[Any], entry: Node | Pause) -> tuple[Enum, ...]:
-    """The stages an entry leads to by its own routes, in the order of the Stage enum."""
+    """In the order of the Stage enum."""
     named = {entry.to} if isinstance(entry.to, Enum) else set(entry.exits or ())
     return tuple(stage for stage in type(graph.start) if stage in named)
 
@@ -101,17 +98,17 @@ def _state_problems(state: Any) -> Iterator[str]:
         yield f"{name} is no frozen dataclass: decorate it with @dataclass(frozen=True, kw_only=True)"
         return
     if "__slots__" in vars(state):
-        yield f"{name} has slots: leave slots=True away, the runtime copies a state by its __dict__"
+        yield f"{name} has slots: leave slots=True away"
     start = state.__dataclass_fields__["stage"].default
     if not isinstance(start, Enum):
-        yield f"{name}.stage has no default: write `stage: Stage = Stage.FIRST`, the stage at which a run starts"
+        yield f"{name}.stage has no default: write `stage: Stage = Stage.FIRST`"
     for field in fields(state):
         yield from _field_problems(name, field.name, hints(state)[field.name], field, start)
 
 
 def _field_problems(owner: str, name: str, tp: Any, field: Any, start: Any) -> Iterator[str]:
     if name in ("stage", "came_from") and tp in (Enum, Enum | None):
-        return  # the base's own annotation; the missing stage default is reported once
+        return  # the base's own annotation
     reason = problem(tp) or _unhashable(tp)
     if reason:
         yield f"field {name} of {owner} can't be part of a state: {reason}"
@@ -125,7 +122,6 @@ def _field_problems(owner: str, name: str, tp: Any, field: Any, start: Any) -> I
 
 
 def _key_problems(owner: str, name: str, item: Any, reducer: Append) -> Iterator[str]:
-    """An item without the attribute that `appended(key=...)` names would fail when a run first adds one."""
     kinds = get_args(item) if isinstance(item, UnionType) or get_origin(item) is Union else (item,)
     for kind in kinds:
         known = hints(kind) if is_dataclass(kind) else ()
@@ -136,7 +132,7 @@ def _key_problems(owner: str, name: str, item: Any, reducer: Append) -> Iterator
 
 
 def _unhashable(tp: Any) -> str | None:
-    """Why values of a type that can be saved can't be part of a state: a dict could be edited by whoever holds it."""
+    """Why a type that can be saved can't be in a state: whoever holds a dict could edit it."""
     if tp is dict or get_origin(tp) is dict:
         return f"{type_name(tp)} can be edited in place: use a tuple of frozen dataclasses or of pairs"
     nested = hints(tp).values() if isinstance(tp, type) and is_dataclass(tp) else get_args(tp)
@@ -152,9 +148,9 @@ def _stage_problems(graph: Graph[Any]) -> Iterator[str]:
         if not isinstance(end, stages):
             yield f"ends has {end!r}, which is no member of {stages.__name__}"
         elif end in graph.nodes:
-            yield f"{stage_name(end)} is an end and has a node too: take it from one of the two"
+            yield f"{stage_name(end)} is an end and has a node too"
     if not graph.ends:
-        yield "ends is empty: name the stages at which a run is over"
+        yield "ends is empty: name one"
     for stage in stages:
         if stage not in graph.nodes and stage not in graph.ends:
             yield f"{stage_name(stage)} has no node and is no end: give it a Node, a Pause, or a place in ends"
@@ -194,7 +190,7 @@ def _exit_problems(graph: Graph[Any], where: str, entry: Node | Pause) -> Iterat
         if not isinstance(entry.to, stages):
             yield f"{where} leads to {entry.to!r}, which is no member of {stages.__name__}"
         if entry.exits is not None:
-            yield f"{where} leads to a fixed stage and lists exits too: one of the two is meant"
+            yield f"{where} leads to a fixed stage and lists exits too: give one of the two"
         return
     if not callable(entry.to):
         yield f"{where} leads to {entry.to!r}: give a stage or a router"
@@ -202,7 +198,7 @@ def _exit_problems(graph: Graph[Any], where: str, entry: Node | Pause) -> Iterat
         yield f"{where} has a router without exits: list all the stages that it may return"
     for target in sorted(entry.exits or (), key=repr):
         if target is BACK and isinstance(entry, Node):
-            yield f"{where} has BACK among its exits: only a Pause can go back to where it came from"
+            yield f"{where} has BACK among its exits, which only a Pause may"
         elif target is not BACK and not isinstance(target, stages):
             yield f"{where} has the exit {target!r}, which is no member of {stages.__name__}"
 
@@ -239,7 +235,7 @@ def _fallback_problems(graph: Graph[Any]) -> Iterator[str]:
     handler = graph.nodes.get(graph.on_limit)
     if isinstance(handler, Node) and handler.spends:
         name = stage_name(graph.on_limit)
-        yield f"on_limit is {name}, which could spend again: name a pause, an end, or a node without tools and model"
+        yield f"on_limit is {name}, which could spend again: name a pause, an end, or a node that can't"
 
 
 def _path_problems(graph: Graph[Any]) -> Iterator[str]:

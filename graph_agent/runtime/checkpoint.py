@@ -1,7 +1,7 @@
 """A state in a file: one JSON object, replaced whole or not at all.
 
-A reader, at any moment and after any crash, finds the old state or the new one and never half of either. What would
-come back different is refused before anything is written.
+A reader, after any crash, finds the old state or the new one and never half of either. What would come back
+different is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMATS = {1: "an object of format, state_type (the name of the state's class) a
 FORMAT = max(FORMATS)
 IS_WINDOWS = os.name == "nt"
 
-_WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # seconds; a scanner holds a file for less than their sum
+_WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # seconds
 
 T = TypeVar("T")
 
@@ -28,8 +28,7 @@ T = TypeVar("T")
 def save_checkpoint(state: object, path: str | os.PathLike[str]) -> None:
     """Write a state, a frozen dataclass, to `path`; when it returns, the file is on the disk.
 
-    Raises `CheckpointError` when the state cannot be saved (with the field), and OSError when the disk refuses. In
-    both cases the file is then as it was before.
+    Raises `CheckpointError` when the state cannot be saved, OSError when the disk refuses; the file is as it was then.
     """
     try:
         data = encode(state, path="state")
@@ -45,8 +44,8 @@ def save_checkpoint(state: object, path: str | os.PathLike[str]) -> None:
 def load_checkpoint(path: str | os.PathLike[str], state_type: type[T]) -> T:
     """Read the state that `save_checkpoint` wrote.
 
-    Raises `CheckpointAbsent`; `CheckpointCorrupt` when the file is no whole checkpoint; `CheckpointError` when it is
-    one, but of a newer format, of another type, or does not fit `state_type` as it is now.
+    Raises `CheckpointAbsent`; `CheckpointCorrupt` for what is no whole checkpoint; `CheckpointError` for one of a newer
+    format, of another type, or that does not fit `state_type` as it is now.
     """
     try:
         data: Any = jsontext.loads(Path(path).read_bytes())
@@ -64,24 +63,22 @@ def load_checkpoint(path: str | os.PathLike[str], state_type: type[T]) -> T:
     try:
         state: T = decode(state_type, data["state"], "state")
     except CodecError as error:
-        advice = "it was saved by another version of it, or changed by hand"
-        raise CheckpointError(f"{path} does not fit {state_type.__name__}: {error}; {advice}") from error
+        raise CheckpointError(f"{path} does not fit {state_type.__name__} as it is now: {error}") from error
     return state
 
 
 def replace_file(target: Path, content: bytes, *, beside: str, mode: int | None = None) -> None:
     """Give `target` new content, by way of a new file named `beside` in its folder.
 
-    `mode` holds the permission bits, None: those that new files get. Raises OSError when the disk refuses; the file is
-    then as it was, and nothing lies beside it.
+    `mode`: the permission bits; None: those of a new file. Raises OSError when the disk refuses: all is as it was then.
     """
     temporary = target.with_name(beside)
     try:
         _write(temporary, content, mode)
         _rename(temporary, target)
-    except FileExistsError:  # what lies there is somebody else's
+    except FileExistsError:  # somebody else's
         raise
-    except BaseException:  # also a keyboard interrupt: nothing may be left behind
+    except BaseException:  # Ctrl-C too
         with suppress(FileNotFoundError):
             temporary.unlink()
         raise
@@ -90,7 +87,7 @@ def replace_file(target: Path, content: bytes, *, beside: str, mode: int | None 
 
 
 def _write(path: Path, content: bytes, mode: int | None) -> None:
-    at_first = 0o666 if mode is None else 0o600  # nobody else reads it before it has its own mode
+    at_first = 0o666 if mode is None else 0o600  # private until it has its own mode
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, at_first)) as file:
         file.write(content)
         file.flush()
@@ -100,7 +97,7 @@ def _write(path: Path, content: bytes, mode: int | None) -> None:
 
 
 def _rename(temporary: Path, target: Path) -> None:
-    """On Windows a scanner or a reader may hold the target for a moment; elsewhere a refusal is final."""
+    """On Windows a scanner or a reader may hold the target for a moment."""
     for wait in _WAITS if IS_WINDOWS else ():
         try:
             temporary.replace(target)
@@ -111,10 +108,9 @@ def _rename(temporary: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name last through a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some file systems cannot sync a folder; the file itself is on the disk
+        with suppress(OSError):  # some file systems cannot sync a folder
             os.fsync(handle)
     finally:
         os.close(handle)

@@ -1,8 +1,7 @@
 """Values to JSON data and back, by their declared type: one codec for checkpoints, model replies and tool arguments.
 
-`decode(tp, encode(value, tp))` is equal to the value, with the same types all the way down. Nothing is guessed: a key
-that is not a field, a key that is missing, or a value of another type is a `CodecError` with its path. Enums are
-written by value, tuples and frozensets as lists, dataclasses as objects, whose own `__post_init__` may refuse them.
+`decode(tp, encode(value, tp))` equals the value, with the same types all the way down. Nothing is guessed: an unknown
+or missing key, or a value of another type, is a `CodecError` with its path.
 """
 
 from __future__ import annotations
@@ -24,24 +23,21 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 
 def encode(value: object, tp: Any = None, path: str = "") -> Json:
-    """The value as JSON data. `tp` is its declared type, by default its class.
-
-    Raises `CodecError` when the type cannot be saved or the value does not fit it; `path` begins the error's path.
-    """
+    """The value as JSON data; `tp` is its declared type, by default its class; `path` begins a `CodecError`'s path."""
     shape = shape_of(type(value) if tp is None else tp)
     data: Json = _write(shape, _fitting(shape, value, path))
     return data
 
 
 def decode(tp: Any, data: Any, path: str = "") -> Any:
-    """The value of type `tp` that the JSON data stands for; `path` begins the path of a `CodecError`."""
+    """The value of type `tp` that the JSON data stands for. Raises `CodecError`."""
     return _read(shape_of(tp), data, path)
 
 
 def json_schema(tp: Any) -> dict[str, Any]:
     """The JSON Schema (2020-12) of what `decode` reads, a new dict at each call.
 
-    Nested dataclasses stand inline, since small local servers read no `$ref`; what a class computes itself is left out.
+    Dataclasses stand inline, since small servers read no `$ref`; what a class computes itself is left out.
     """
     return _schema(shape_of(tp))
 
@@ -139,7 +135,7 @@ def _read_record(shape: Record, data: Any, path: str) -> Any:
     values = {key: _read(part, data[key], join(path, key)) for key, part in shape.parts.items() if key in data}
     try:
         made = shape.cls(**{key: value for key, value in values.items() if key not in shape.computed})
-    except Exception as error:  # whatever its __post_init__ raises: the class refuses the data
+    except Exception as error:  # its __post_init__ may raise anything
         raise CodecError(path, f"{shape.name} refuses these values: {str(error)[: 2 * MOST]}") from error
     for key in shape.computed & values.keys():
         object.__setattr__(made, key, values[key])

@@ -1,48 +1,25 @@
-"""The errors of the runtime: one small family, each with the facts a program needs and a sentence for a person.
+"""The errors of the runtime: each has the facts a program needs and a sentence for a person.
 
-What went wrong during a run carries `state`, the last state that holds (its turns counted), so nothing is lost: mend
-the cause and hand that state back to `run_graph`. A signal that must not be caught by a node is not here: it is no
-`Exception` (see `limits.py`).
+What went wrong during a run carries `state`, the last state that holds (its turns counted): mend the cause and hand
+that state back to `run_graph`. The signal that a node must not catch is no `Exception`: see `visit.py`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graph_agent.protocols import ContextError, GraphAgentError, ToolDenied, ToolError
+from graph_agent.protocols import GraphAgentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "AnswerError",
-    "ArgumentError",
-    "CheckpointAbsent",
-    "CheckpointCorrupt",
-    "CheckpointError",
-    "CodecError",
-    "ContextError",
-    "GraphAgentError",
-    "GraphError",
-    "LimitReached",
-    "NodeError",
-    "PatchError",
-    "RouteError",
-    "RunError",
-    "StateError",
-    "StepLimitReached",
-    "ToolDenied",
-    "ToolError",
-    "nearest",
-]
-
 
 class ArgumentError(GraphAgentError, ValueError):
-    """An argument that no run could use: a negative number of turns, say."""
+    """An argument that no run could use."""
 
 
 class GraphError(GraphAgentError):
-    """A table that cannot work. `problems` has all of them, one sentence each."""
+    """A table that cannot work; `problems` says why, one sentence each."""
 
     def __init__(self, name: str, problems: tuple[str, ...]) -> None:
         listed = "".join(f"\n  {number}. {problem}" for number, problem in enumerate(problems, 1))
@@ -51,7 +28,7 @@ class GraphError(GraphAgentError):
 
 
 class CodecError(GraphAgentError, ValueError):
-    """Data that does not fit its type, or text that is not the JSON we accept. `path` says where."""
+    """Data that does not fit its type, or text that is not JSON; `path` says where."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -63,15 +40,15 @@ class CheckpointError(GraphAgentError):
 
 
 class CheckpointAbsent(CheckpointError):
-    """There is no file of that name."""
+    """There is no such file."""
 
 
 class CheckpointCorrupt(CheckpointError):
-    """There is a file, and it is not a whole checkpoint."""
+    """The file is no whole checkpoint."""
 
 
 class RunError(GraphAgentError):
-    """Something went wrong while a graph ran. `state` is the last state that holds; `stage` is where."""
+    """Something went wrong in a run. `state` is the last state that holds; `stage` is where."""
 
     def __init__(self, message: str, *, state: Any, stage: Any = None) -> None:
         super().__init__(message)
@@ -80,13 +57,13 @@ class RunError(GraphAgentError):
 
 
 class StateError(RunError, ValueError):
-    """The state handed to a run does not fit the graph: a field of the wrong type, an unusable limit."""
+    """The state handed to a run does not fit the graph."""
 
 
 class PatchError(RunError):
-    """A node returned something it may not: not a patch, a field of another owner, a value of the wrong type.
+    """A node returned no patch, or wrote another's field or a wrong type. Nothing of the patch was applied.
 
-    `field` is the first field at fault, or None when the whole patch is. Nothing of the patch was applied.
+    `field` is the first field at fault, or None when the whole patch is.
     """
 
     def __init__(self, message: str, *, state: Any, field: str | None = None) -> None:
@@ -95,15 +72,15 @@ class PatchError(RunError):
 
 
 class AnswerError(PatchError):
-    """A person's answer that cannot be taken: nothing is asked, it is late, or it is not among the choices."""
+    """A person's answer that is not asked for, late, or not among the choices."""
 
 
 class RouteError(RunError):
-    """A router failed, or named a stage that its node does not declare. The node's patch was not applied."""
+    """A router failed, or named an undeclared stage. The node's patch was not applied."""
 
 
 class NodeError(RunError):
-    """A node raised, its retries are used up, and the graph has no `on_error`. `error` is what it raised."""
+    """A node raised `error`, has no retries left, and the graph has no `on_error`."""
 
     def __init__(self, message: str, *, state: Any, error: Exception) -> None:
         super().__init__(message, state=state)
@@ -111,15 +88,15 @@ class NodeError(RunError):
 
 
 class LimitReached(RunError):
-    """The turns are spent and the graph has no `on_limit`. Raise `max_turns` on `state` to go on."""
+    """The turns are spent and the graph has no `on_limit`: raise `max_turns` on `state` to go on."""
 
 
 class StepLimitReached(RunError):
-    """This call made `max_steps` visits. Hand `state` back to `run_graph` to go on."""
+    """This call made `max_steps` visits: hand `state` back to `run_graph` to go on."""
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
-    """A clause that names the closest valid name, or "" when none is close: ", did you mean 'answer'?"."""
+    """A clause with the closest valid name (", did you mean 'answer'?"), or "" when none is close."""
     from difflib import get_close_matches  # only an error pays for it
 
     close = get_close_matches(str(name), sorted(names), n=1)

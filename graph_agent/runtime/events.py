@@ -1,7 +1,6 @@
-"""What a run reports while it runs: one event a step, complete enough to be a line of the journal.
+"""What a run reports while it runs: one event a step, made only when somebody listens.
 
-An event is made only when somebody listens. The rule: it tells what happened and never changes it; the last event's
-`state` is the state of the run.
+The rule: it tells what happened and never changes it; the last event's `state` is the state of the run.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ Kind = Literal["finished", "limit", "failed"]
 class Event:
     """One step. `kind`: the node finished; the budget stopped it (or kept it from starting); it failed.
 
-    `step` is the number of visits after it, from 1. `stage` ran, and the run goes on at `to` (None: it stops with
-    `error`). `patch` is what was applied. `seconds` is wall time. `state` is the state after the step.
+    `step` counts the visits, this one among them. `stage` ran, the run goes on at `to` (None: it stops with `error`).
+    `patch` is what was applied, `state` what it led to, `seconds` wall time.
     """
 
     kind: Kind
@@ -42,7 +41,7 @@ class Event:
 
 
 class Journal(Protocol):
-    """Where a run is kept. `write` returns when the event is as safe as the journal can make it, or raises."""
+    """Where a run is kept. `write` returns when the event is safe, or raises."""
 
     def write(self, event: Event, /) -> None: ...
 

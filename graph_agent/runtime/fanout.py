@@ -1,8 +1,7 @@
 """Several jobs at once inside one node: `fan_out` on threads, `afan_out` on an event loop, with one contract.
 
-Every job gets one `Outcome`, in the order of the jobs and not of their ends. A thread can't be killed: a job that has
-run past its time, or is no longer wanted, is told by its `Token` and given up, and what it brings later is dropped.
-The rule kept here: a spent budget or a denied tool is nobody's outcome, it ends the whole and is raised in the caller.
+A thread can't be killed: a job past its time, or no longer wanted, is told by its `Token` and given up, and what it
+brings later is dropped. The rule: a spent budget or a denied tool is nobody's outcome, it is raised in the caller.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ Status: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
 OnError: TypeAlias = Literal["collect", "fail_fast"]
 OnTimeout: TypeAlias = Literal["collect", "cancel_rest"]
 
-_UNWIND = 1.0  # seconds that cancelled tasks have for their clean-up before they are left behind
+_UNWIND = 1.0  # seconds that cancelled tasks have for their clean-up
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class FanOutError(GraphAgentError, ValueError):
-    """A fan-out that cannot be started as it was asked for. No job has run."""
+    """A fan-out that cannot be started as asked. No job has run."""
 
 
 class Token:
-    """What a job looks at to learn whether it is still wanted, and how long it may take."""
+    """Tells a job whether it is still wanted, and how long it may take."""
 
     def __init__(self) -> None:
         self._deadline = inf
 
     @property
     def time_left(self) -> float:
-        """Seconds until the job is given up: 0.0 when it has been, infinity when nothing limits it."""
+        """Seconds until the job is given up: 0.0 when it has been, infinity without a limit."""
         return max(0.0, self._deadline - monotonic())
 
     @property
@@ -59,8 +58,7 @@ class Token:
 class Outcome(Generic[T]):
     """What came of one job: a `value` when ok, the `error` that it raised, or neither.
 
-    "timeout": it ran when its time, or that of the whole, was up. "cancelled": it was not started, or was given up,
-    because of what happened to others.
+    "timeout": its time, or that of the whole, was up. "cancelled": not started, or given up because of others.
     """
 
     status: Status
@@ -83,12 +81,12 @@ def fan_out(
 ) -> tuple[Outcome[T], ...]:
     """Run the jobs on at most `workers` threads and return one outcome a job, in the order of `jobs`.
 
-    A job that needs an argument gets its `Token`. Each runs in a copy of the caller's context. `timeout` is seconds for
-    the whole, `job_timeout` for each job from its own start. With "fail_fast" the first error cancels all that has not
-    ended, with "cancel_rest" the first timeout does, without waiting; with "collect" the others go on.
+    A job that needs an argument gets its `Token`. `timeout` is seconds for the whole, `job_timeout` for each job from
+    its own start. With "fail_fast" the first error cancels all that has not ended, with "cancel_rest" the first timeout
+    does; with "collect" the others go on.
 
-    Raises `FanOutError` before anything runs for arguments of no use. A job's `ToolDenied`, or anything that is no
-    `Exception` (a spent budget), cancels the rest and is raised here.
+    Raises `FanOutError` before anything runs. A job's `ToolDenied`, or what is no `Exception` (a spent budget), cancels
+    the rest and is raised here.
     """
     batch: _Batch[T] = _Batch([_Job(job) for job in jobs], workers, timeout, job_timeout, on_error, on_timeout)
     ended: SimpleQueue[tuple[_Job[T], Outcome[T] | BaseException, float]] = SimpleQueue()
@@ -98,7 +96,7 @@ def fan_out(
 
     try:
         while batch.open():
-            for job in batch.take():  # daemons: the threads of an executor are waited for when the program exits
+            for job in batch.take():  # daemons: an executor's threads are waited for at exit
                 Thread(target=copy_context().run, args=(work, job), name="fan_out", daemon=True).start()
             with suppress(Empty):
                 batch.settle(*ended.get(timeout=batch.pause()))
@@ -116,7 +114,7 @@ async def afan_out(
     on_error: OnError = "collect",
     on_timeout: OnTimeout = "collect",
 ) -> tuple[Outcome[T], ...]:
-    """`fan_out` for jobs that are awaited. A job that is given up is cancelled, with a second for its clean-up."""
+    """`fan_out` for jobs that are awaited. One that is given up is cancelled, with a second for its clean-up."""
     import asyncio  # the threads do without
 
     batch: _Batch[T] = _Batch([_Job(job) for job in jobs], workers, timeout, job_timeout, on_error, on_timeout)
@@ -138,8 +136,6 @@ async def afan_out(
 
 
 class _Job(Generic[T]):
-    """One job on its way. `outcome` is "cancelled" until something better is known."""
-
     def __init__(self, job: Callable[..., Any]) -> None:
         self.token = Token()
         self.call = partial(job, self.token) if _needs_token(job) else job
@@ -148,7 +144,7 @@ class _Job(Generic[T]):
 
 @dataclass(eq=False)
 class _Batch(Generic[T]):
-    """The books of one fan-out, kept by the caller alone: what waits, what runs, and what became of each job."""
+    """The books of one fan-out, kept by the caller's thread alone."""
 
     jobs: list[_Job[T]]
     workers: int
@@ -170,12 +166,10 @@ class _Batch(Generic[T]):
         self.waiting, self.running = deque(self.jobs), list[_Job[T]]()
 
     def open(self) -> bool:
-        """Whether a job waits or runs, after giving up what is due."""
         self.expire(monotonic())
         return bool(self.waiting or self.running)
 
     def take(self) -> Iterator[_Job[T]]:
-        """The next jobs, as many as there is room for, counted as running from now."""
         while self.waiting and len(self.running) < self.workers:
             job = self.waiting.popleft()
             job.token._deadline = min(self.deadline, monotonic() + (self.job_timeout or inf))
@@ -183,12 +177,11 @@ class _Batch(Generic[T]):
             yield job
 
     def pause(self) -> float:
-        """Seconds until the first of the running jobs is due."""
         due = min(job.token._deadline for job in self.running)
         return min(max(0.0, due - monotonic()), 3600.0)  # no lock takes infinity
 
     def settle(self, job: _Job[T], came: Outcome[T] | BaseException, when: float) -> None:
-        """Note what a job brought, unless it had been given up. A signal is raised all the same."""
+        """Note what a job brought, unless it was given up. A signal is raised all the same."""
         if isinstance(came, ToolDenied) or not isinstance(came, Outcome | Exception):
             raise came
         self.expire(when)
@@ -200,7 +193,7 @@ class _Batch(Generic[T]):
             self.stop()
 
     def expire(self, now: float) -> None:
-        """Give up what is due, and the rest too when that is the policy."""
+        """Give up what is due."""
         late = [job for job in self.running if job.token._deadline <= now]
         for job in late:
             self.running.remove(job)
@@ -209,7 +202,6 @@ class _Batch(Generic[T]):
             self.stop()
 
     def stop(self) -> None:
-        """Cancel all that has not ended."""
         for job in self.running:
             job.token._deadline = -inf
         self.running.clear()
@@ -234,7 +226,7 @@ async def _attempt_task(job: _Job[T]) -> Outcome[T] | BaseException:
         return Outcome(status="ok", value=await job.call())
     except CancelledError:
         return Outcome(status="cancelled")
-    except BaseException as raised:  # noqa: BLE001 - the batch decides, and raises what is not the job's own
+    except BaseException as raised:  # noqa: BLE001  # as above
         return raised
 
 
@@ -245,7 +237,6 @@ def _cancel_given_up(tasks: Mapping[Task[Any], _Job[Any]]) -> None:
 
 
 def _needs_token(job: Callable[..., object]) -> bool:
-    """Whether it has a parameter without a default."""
     try:
         parameters = signature(job).parameters.values()
     except TypeError:

@@ -1,8 +1,7 @@
 """The table of a graph: which stage runs what, what that may read, write and call, and where it may lead.
 
-A `Graph` is data. Whoever reads it knows each path a run can take before any run is made, and it is checked whole when
-it is built (`check.py`), so that a run never meets a stage without a node or a router without a way out. Nothing in
-here runs anything: `advance.py` makes a step, `run.py` makes a run.
+A `Graph` is data, checked whole when it is built (`check.py`): whoever reads it knows each path that a run can take.
+Nothing runs here: `advance.py` makes a step, `run.py` a run.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Patch: TypeAlias = Mapping[str, Any]
 
 
 class Back(Enum):
-    """Has one member, `BACK`: the stage from which a pause was entered."""
+    """`BACK`: the stage from which a pause was entered."""
 
     BACK = "back"
 
@@ -41,7 +40,7 @@ class Route:
     reason: str
 
     def __init__(self, stage: Enum, reason: str) -> None:
-        _set_stage(self, stage)  # a router makes one a step, and this is twice as fast as what dataclass writes
+        _set_stage(self, stage)  # one a step is made: twice as fast as what dataclass writes
         _set_reason(self, reason)
 
 
@@ -53,12 +52,12 @@ Router: TypeAlias = Callable[[Any], Route]
 
 
 def stage_name(stage: object) -> str:
-    """How a stage is called in messages, traces and pictures: its value, or its repr when it is no stage."""
+    """How a stage is called in messages, traces and pictures."""
     return str(stage.value) if isinstance(stage, Enum) else repr(stage)
 
 
 def _names(given: Collection[str] | None) -> Any:
-    """Names as a frozen set. A lone string is left as it is, for `check_graph` to complain about."""
+    """A lone string is left as it is, for `check_graph` to complain about."""
     return given if given is None or isinstance(given, str) else frozenset(given)
 
 
@@ -69,15 +68,14 @@ class Node:
     run             `(state, ctx) -> patch`: a dict of the fields that changed, or None
     owns            the fields that it may write
     to              the stage that follows, or a router `state -> Route`
-    exits           all stages that the router may name; needed with a router, not allowed with a stage
-    reads           the fields that it looks at; None: all. Printed, and enforced by `graph_agent.testing`
-    tools           the names of the tools that `ctx.tools` holds inside it
+    exits           all stages that the router may name
+    reads           the fields that it looks at; None: all
+    tools           the names of the tools that `ctx.tools` holds
     model           whether `ctx.llm` may be asked
-    metered         False: what it calls is not the agent's spending, and costs no turns
+    metered         False: what it calls costs no turns
     effects         it changes something outside the state, so a resume may not just run it again
-    retry           extra attempts after an exception; attempts are not visits, and what they spent stays spent
-    on_interrupted  what a resume does when the process died inside it; with `effects` the default is "ask",
-                    without it "retry"
+    retry           extra attempts after an exception; no visits, but what they spent stays spent
+    on_interrupted  what a resume does when the process died inside it; default "ask" with `effects`, else "retry"
     """
 
     run: Callable[[Any, Context], Any]
@@ -102,13 +100,12 @@ class Node:
 
     @property
     def spends(self) -> bool:
-        """Whether a visit can cost turns."""
         return self.metered and (self.model or bool(self.tools))
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a pause asks a person. `choices` limits the values of a field; `shown` is what the answer is about."""
+    """What a pause asks. `choices` limits the values of a field; `shown` is what the answer is about."""
 
     text: str
     choices: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
@@ -117,10 +114,10 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Pause:
-    """A stage at which the run stops and waits for a person's answer, given with `answer`.
+    """A stage at which the run waits for a person's answer. `BACK` may stand among the exits.
 
-    `ask(state)` returns the `Question`. `check(state)` is given the state as the answer would make it, and returns a
-    sentence when that will not do (a limit at or below what is spent), else None. `BACK` may stand among the exits.
+    `ask(state)` returns the `Question`; `check`, given the state as the answer would make it, a sentence when that
+    will not do, else None.
     """
 
     owns: Collection[str]
@@ -136,10 +133,10 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the runtime needs to know of one stage, worked out once when the graph is built.
+    """What the runtime needs to know of one stage, worked out once.
 
-    `stage` is the stage's name. `calls`: it may call a model or a tool. `spends`: and that costs turns. `writes` has,
-    for each field that the stage owns, the check of its type and, for an appended one, how it takes new items.
+    `calls`: it may call a model or a tool; `spends`: and that costs turns. `writes` has, for each field that the stage
+    owns, the check of its type and, for an appended one, how it takes new items.
     """
 
     member: Enum
@@ -162,15 +159,14 @@ class Step:
 class Graph(Generic[S]):
     """A table of nodes, checked when it is made. Raises `GraphError` with all problems at once.
 
-    state      the state's class; its `stage` field has the default at which a run starts
+    state      the state's class; the default of its `stage` is where a run starts
     nodes      stage -> `Node` or `Pause`
     ends       the stages at which a run is over
     shared     fields that more than one stage may own
     on_limit   where a run goes when its turns are spent: a pause, an end, or a node that cannot spend
     on_error   where a run goes when a node raised and has no retries left
 
-    Worked out: `checks` of the fields, `steps`, `invariants` (the state has rules of its own), `pauses`, and `runs_on`,
-    the steps at which a run does not stop.
+    Worked out: `invariants` (the state has a `__post_init__`), `runs_on` (the steps but for the pauses) and so on.
     """
 
     state: type[S]
@@ -201,22 +197,16 @@ class Graph(Generic[S]):
 
     @cached_property
     def stages(self) -> type[Enum]:
-        """The Stage enum."""
-        start: Enum = self.start
-        return type(start)
+        return type(self.start)
 
     @cached_property
     def start(self) -> Enum:
-        """The stage at which a run starts."""
         start: Enum = self.state.__dataclass_fields__["stage"].default
         return start
 
     @cached_property
     def edges(self) -> tuple[tuple[Enum, Enum, str], ...]:
-        """All edges, in the table's order: (from, to, kind), kind "route", "back", "limit" or "error".
-
-        A `BACK` is drawn to each stage that can enter the pause by a route, or through a limit or an error.
-        """
+        """In the table's order: (from, to, kind); kind is "route", "back", "limit" or "error"."""
         from graph_agent.runtime.check import edges_of
 
         return edges_of(self)

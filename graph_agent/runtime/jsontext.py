@@ -1,7 +1,7 @@
 """JSON text, strictly: what is written can be read by any reader, and what is read has one meaning.
 
-Python's own reader takes NaN, turns 1e999 into infinity, lets the last of two equal keys win, and raises three kinds
-of error on hostile text. Here all of that is a `CodecError` that says what and where.
+Python's own reader takes NaN, turns 1e999 into infinity and lets the last of two equal keys win. Here that is a
+`CodecError`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEEPEST = 100  # lists and objects within one another
 
 
 def loads(text: str | bytes) -> Json:
-    """The data that a JSON text stands for. Raises `CodecError` for all that is not one JSON value of plain meaning."""
+    """The data that a JSON text stands for. Raises `CodecError`."""
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         data: Json = json.loads(text, object_pairs_hook=_without_twins)
@@ -29,7 +29,7 @@ def loads(text: str | bytes) -> Json:
 
 
 def dumps(data: Json) -> str:
-    """JSON data as compact text, keys in their order. Raises `CodecError` for what `loads` would not read."""
+    """Compact text, keys in their order. Raises `CodecError` for what `loads` would not read."""
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -39,7 +39,7 @@ def dumps(data: Json) -> str:
 
 
 def _check(data: Json) -> None:
-    """Refuse infinity, lone surrogates and deep nesting. A loop, since a walk by calls would need stack."""
+    """Refuse infinity, lone surrogates and deep nesting: by a loop, since calls would need stack."""
     waiting: list[tuple[str, Any, int]] = [("", data, 0)]
     while waiting:
         path, value, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""How a message shows a value, a type and a place: short, the same in equal runs, and never an error of its own."""
+"""How a message shows a value, a type and a place: short, and the same in equal runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 
 def quote(value: object) -> str:
-    """The value as Python would write it, cut to `MOST` characters and without memory addresses."""
+    """Its repr, cut to `MOST` characters and without memory addresses."""
     try:
         text = _ADDRESS.sub("", _SHORT.repr(value))
-    except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises, the message matters more
+    except Exception:  # noqa: BLE001  # a stranger's __repr__
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
@@ -28,7 +28,6 @@ def got(value: object) -> str:
 
 
 def join(path: str, name: str) -> str:
-    """The place of a field: `state` and `plan` make `state.plan`."""
     return f"{path}.{name}" if path else name
 
 
@@ -47,7 +46,7 @@ def type_name(tp: Any) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether the text can be written as UTF-8, that is, whether it is free of lone surrogates."""
+    """Whether it is free of lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,8 +1,7 @@
 """The loop. A run is: while the state stands at a node, run the node and take the step.
 
-All that decides is elsewhere: the table says which node (`graph.py`), `advance.py` says what follows, `limits.py` what
-may be spent. Here is the only place where something is called and something is written. The rule: an event is handed
-to the journal before the next node starts.
+All that decides is elsewhere: the table says which node (`graph.py`), `advance.py` what follows, `visit.py` what may
+be spent. The rule: an event is handed to the journal before the next node starts.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ def run_graph(
     on_event: Listener | None = None,
     max_steps: int = 10_000,
 ) -> S:
-    """Run a graph until it stops by itself, at an end or a pause, and return the state in which it stands there.
+    """Run a graph until it stops, at an end or a pause, and return the state there.
 
-    `max_steps` is how many nodes this call may visit: a fuse, not a way to stop. Raises `RunError`s that carry the
-    state: `StateError`, `PatchError`, `RouteError`, `NodeError` (no `on_error`), `LimitReached` (no `on_limit`),
-    `StepLimitReached`.
+    `max_steps` is a fuse, not a way to stop. Raises `RunError`s that carry the state: `StateError`, `PatchError`,
+    `RouteError`, `NodeError` (no `on_error`), `LimitReached` (no `on_limit`), `StepLimitReached`.
     """
     check_state(graph, state)
     fuse, visit = _fuse(max_steps), Visit(graph, teller(journal, on_event))
@@ -47,11 +45,11 @@ def run_graph(
             raise _burnt(state)
         fuse -= 1
         visit.begin(step, state)
-        while visit.after is None:  # again after a failed attempt, while the node has retries left
+        while visit.after is None:  # again while the node has retries left
             node = step.run
             try:
                 patch = node(state, ctx.bind(step, visit.account, state))
-            except BaseException as error:  # noqa: BLE001  # sorted out there; what is not the node's goes on up
+            except BaseException as error:  # noqa: BLE001  # sorted out there
                 visit.raised(error)
             else:
                 visit.returned(patch)
@@ -98,7 +96,7 @@ def stream(
     journal: Journal | None = None,
     max_steps: int = 10_000,
 ) -> Iterator[Event]:
-    """The same run as an iterator: one event a step, made when asked for. The last `event.state` is the result."""
+    """The same run as an iterator: one event a step. The last `event.state` is the result."""
     check_state(graph, state)
     fuse = _fuse(max_steps)
     while state.stage in graph.runs_on:
@@ -123,5 +121,5 @@ def _fuse(max_steps: int) -> int:
 
 
 def _burnt(state: GraphState) -> StepLimitReached:
-    text = f"the fuse of this call (max_steps) is burnt before {stage_name(state.stage)}, after {state.steps} steps"
-    return StepLimitReached(f"{text} in all; hand the error's state back to run_graph to go on", state=state)
+    text = f"max_steps of this call are made, before {stage_name(state.stage)} and after {state.steps} steps in all"
+    return StepLimitReached(f"{text}; hand the error's state back to run_graph to go on", state=state)

@@ -1,7 +1,7 @@
 """What an annotation says, as data: the shape of the values that can be saved, and why others cannot.
 
-Checks, JSON both ways and JSON Schema are walks over these few shapes. The one rule: a type has a shape only if every
-value of it can be told from its JSON alone, so that what is read back is what was saved.
+Checks, JSON both ways and JSON Schema are walks over these few shapes. The rule: a type has one only if every value of
+it can be told from its JSON alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_agent.runtime.quoting import quote, type_name
 if TYPE_CHECKING:
     from datetime import datetime
 
-# A date alone would become midnight, and more than six decimals would be cut: both are inventions.
+# A date alone would become midnight, and more than six decimals would be cut.
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 _WAY_OUT = (
     "cannot be saved: use str, int, float, bool, None, Enum, Literal, tuple[T, ...], frozenset[T], dict[str, T], "
@@ -30,7 +30,7 @@ _WAY_OUT = (
 
 @dataclass(frozen=True, eq=False)
 class Plain:
-    """str, int, float, bool or None: the same in Python and in JSON."""
+    """str, int, float, bool or None."""
 
     name: str
     cls: type
@@ -38,7 +38,7 @@ class Plain:
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """A Literal, or an Enum (`cls`), written by value. `values` is by (type, value), because 1 equals True."""
+    """A Literal, or an Enum (`cls`), by value. `values` is by (type, value), because 1 equals True."""
 
     name: str
     cls: type[Enum] | None
@@ -82,7 +82,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A frozen dataclass. `computed` are the fields with init=False, `needed` those without a default."""
+    """A frozen dataclass. `computed`: the fields with init=False; `needed`: those without a default."""
 
     name: str
     cls: type[Any]
@@ -105,14 +105,14 @@ Shape: TypeAlias = "Plain | Constants | Text | Many | Fixed | Table | Record | C
 
 
 def shape_of(tp: Any) -> Shape:
-    """The shape of a type. Raises `CodecError` that says which part of it cannot be saved, and what to use."""
+    """The shape of a type. Raises `CodecError` that says which part cannot be saved, and what to use."""
     if not isinstance(tp, Hashable):
         raise CodecError("", f"{quote(tp)} is not a type")
     return _cached_shape(tp, str(tp))
 
 
 def hints(cls: Any) -> dict[str, Any]:
-    """The resolved annotations of a dataclass's fields, in their order, without `Annotated`. Not to be changed."""
+    """The resolved annotations of a dataclass's fields, in their order. Not to be changed."""
     return _cached_hints(cls)
 
 
@@ -121,14 +121,14 @@ def _cached_hints(cls: Any) -> dict[str, Any]:
     try:
         found = get_type_hints(cls)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:
-        way_out = "define what it names at module level, and not only under TYPE_CHECKING"
+        way_out = "define what it names at module level"
         raise CodecError(type_name(cls), f"an annotation cannot be resolved ({error}): {way_out}") from error
     return {field.name: found[field.name] for field in fields(cls)}
 
 
 @cache
 def _cached_shape(tp: Any, _written: str) -> Shape:
-    """`_written` since int | str equals str | int: a schema must not depend on which of them was asked for first."""
+    """`_written` since int | str equals str | int, but their schemas differ."""
     return _shape(tp, ())
 
 
@@ -175,7 +175,7 @@ def _choice(name: str, members: tuple[Shape, ...]) -> Choice:
 
 
 def _kinds(shape: Shape) -> set[type]:
-    """The Python types of the JSON that stands for values of a shape. (A union in a union is one union.)"""
+    """The Python types of the JSON of a shape. (A union in a union is one union.)"""
     match shape:
         case Plain(cls=cls):
             return {int, float} if cls is float else {cls}
@@ -190,7 +190,7 @@ def _kinds(shape: Shape) -> set[type]:
 
 def _record(cls: type[Any], name: str, outer: tuple[type, ...]) -> Record:
     known = vars(cls).get("__dataclass_params__")
-    if known is None or not known.frozen:  # a subclass without the decorator has only its base's fields
+    if known is None or not known.frozen:  # an undecorated subclass has its base's
         raise CodecError("", f"{name} is no frozen dataclass: use @dataclass(frozen=True)")
     if cls in outer:
         raise CodecError("", f"{name} contains itself: keep such data in a flat tuple with ids")
@@ -213,7 +213,7 @@ def _part(place: str, tp: Any, outer: tuple[type, ...]) -> Shape:
 
 
 def _text(tp: Any, name: str) -> Text:
-    from datetime import datetime  # neither is loaded for those who have no such field
+    from datetime import datetime  # loaded only where they are needed
     from pathlib import Path
 
     if tp is datetime:

@@ -1,8 +1,7 @@
 """The state of a run: one frozen dataclass, with the fields that every run has and how a field takes new values.
 
-A workflow derives its own state from `GraphState`, adds fields and a Stage enum, and never changes an instance: a node
-returns what changed, the runtime makes the next state. Collections are tuples, so a state is hashable, can be a key in
-a search over all runs, and nobody who holds one can edit it.
+A workflow derives its own from `GraphState`, with a Stage enum. The rule: nobody changes an instance; a node returns
+what changed and the runtime makes the next state. Collections are tuples, so a state is hashable.
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ _APPEND = "graph_agent.append"
 
 
 def described(text: str, *, default: Any = MISSING) -> Any:
-    """A field that says what it means. The text goes into the JSON Schema, where a model reads it."""
-    return field(metadata={"description": text}, **_given(default))
+    """A field that says what it means, in the JSON Schema, where a model reads it."""
+    return field(default=default, metadata={"description": text})
 
 
 def appended(*, key: str | Key | None = None, description: str = "") -> Any:
-    """A tuple field that only grows: a patch holds the items to add, and nobody can take one away.
+    """A tuple field that only grows: a patch holds the items to add.
 
-    `key` names an attribute of the items (or is a function of one): an item whose key is there already is dropped,
-    so that a node which runs again does not say a thing twice.
+    `key` names an attribute of the items (or is a function of one): an item whose key is there already is dropped.
     """
     reducer = Append(attrgetter(key), attribute=key) if isinstance(key, str) else Append(key)
     metadata: dict[str, Any] = {_APPEND: reducer}
@@ -36,13 +34,9 @@ def appended(*, key: str | Key | None = None, description: str = "") -> Any:
     return field(default=(), metadata=metadata)
 
 
-def _given(default: Any) -> dict[str, Any]:
-    return {} if default is MISSING else {"default": default}
-
-
 @dataclass(frozen=True)
 class Append:
-    """How an appended field takes a patch: a reducer. `attribute` is what its key is called, where that is known."""
+    """How an appended field takes a patch: a reducer. `attribute` is its key's name, if it has one."""
 
     key: Key | None
     attribute: str | None = None
@@ -61,19 +55,17 @@ class Append:
 
 
 def append_of(declared: Field[Any]) -> Append | None:
-    """The reducer of a dataclass field, or None for a field that a patch replaces."""
     found: Append | None = declared.metadata.get(_APPEND)
     return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphState:
-    """What every run has. All of it is written by the runtime alone, but for `max_turns`, which a pause may own.
+    """What every run has, written by the runtime alone, but for `max_turns`, which a pause may own.
 
-    `stage` is where the run stands, and a workflow's state gives it a default: where a run starts. `steps` counts the
-    visits so far (nodes that ran, pauses that were answered). `spent_turns` counts calls of a model or a metered tool,
-    `max_turns` is the most that the run may make (None: no limit; 0: none). `came_from` is the stage from which the
-    present pause was entered, and None elsewhere.
+    `stage` is where the run stands; a workflow's state gives it the default at which a run starts. `steps` counts
+    visits (nodes that ran, pauses that were answered), `spent_turns` calls of a model or a metered tool, of which the
+    run may make `max_turns` (None: no limit). `came_from`: the stage from which the present pause was entered.
     """
 
     task_id: str
@@ -85,7 +77,7 @@ class GraphState:
     max_turns: int | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """`came_from` holds a member of the workflow's own Stage: it takes its type from `stage`."""
+        """`came_from` takes its type from the workflow's own `stage`."""
         super().__init_subclass__(**kwargs)
         own = cls.__annotations__
         if "stage" in own and "came_from" not in own:

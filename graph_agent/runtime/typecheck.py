@@ -1,9 +1,7 @@
-"""Whether a value is of its declared type, to the letter: what fits can be saved and comes back equal, deep types too.
+"""Whether a value is of its declared type, to the letter: what fits can be saved and comes back equal.
 
-A bool is never an int or a float. int takes exactly int, no subclass, of at most 4300 digits. float takes a finite
-float or an int, and converts neither: an int in a float field comes back as that int. str takes exactly str, without
-lone surrogates; a StrEnum member is refused, since it would come back as str. A tuple is exactly tuple (no
-namedtuple), a dict exactly dict, a dataclass exactly that class.
+The rule: exactly that class, no subclass (a bool is no int, a StrEnum's member no str). An int has at most 4300 digits,
+a str no lone surrogates; float takes a finite float or an int, and converts neither.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ from graph_agent.runtime.shapes import (
 __all__ = ["checker", "hints", "misfit", "problem", "type_name"]
 
 Check: TypeAlias = Callable[[Any], bool]
-_INT_LIMIT = 10**4300  # Python reads no integer of more digits (sys.get_int_max_str_digits)
+_INT_LIMIT = 10**4300  # Python reads no longer one (sys.get_int_max_str_digits)
 _INT_LEAST = -_INT_LIMIT
 
 
 def problem(tp: Any) -> str | None:
-    """Why values of this type cannot be saved ("Step.lines: list[int] cannot be saved ..."), None if they can."""
+    """Why values of this type cannot be saved; None if they can."""
     try:
         shape_of(tp)
     except CodecError as error:
@@ -48,17 +46,16 @@ def problem(tp: Any) -> str | None:
 
 
 def checker(tp: Any) -> Check:
-    """A function that says whether a value fits the type. Compiled once. `CodecError` for a type with a `problem`."""
+    """A function that says whether a value fits the type. Raises `CodecError` for a type with a `problem`."""
     return check_of(shape_of(tp))
 
 
 def misfit(tp: Any, value: object, path: str = "") -> tuple[str, str] | None:
-    """Where and how a value first fails to fit: ("plan.steps[2]", "expected int, got True (bool)"). None if it fits."""
+    """Where and how a value first fails to fit ("plan.steps[2]", "expected int, got True (bool)"); None if it fits."""
     return misfit_of(shape_of(tp), value, path)
 
 
 def misfit_of(shape: Shape, value: Any, path: str) -> tuple[str, str] | None:
-    """`misfit` for a shape."""
     if check_of(shape)(value):
         return None
     for part, inner, place in _parts(shape, value, path):
@@ -70,7 +67,7 @@ def misfit_of(shape: Shape, value: Any, path: str) -> tuple[str, str] | None:
 
 @cache
 def check_of(shape: Shape) -> Check:
-    """`checker` for a shape. It is the hot path of a run, so each is the plainest closure that will do."""
+    """`checker` for a shape: the hot path of a run, so each is the plainest closure that will do."""
     match shape:
         case Plain(cls=cls):
             return _PLAIN[cls]
@@ -135,7 +132,7 @@ def _check_literal(values: dict[tuple[type, Any], Any]) -> Check:
 
 
 def _check_text(shape: Text) -> Check:
-    """A value whose text loses something, such as the name of a time zone, does not fit."""
+    """A value whose text loses something (the name of a time zone) does not fit."""
     cls, write, read = shape.cls, shape.write, shape.read
 
     def fits(value: Any) -> bool:
@@ -174,7 +171,7 @@ def _check_choice(checks: list[Check]) -> Check:
 
 
 def _parts(shape: Shape, value: Any, path: str) -> list[tuple[Shape, Any, str]]:
-    """The parts of a value that is of the right kind as a whole; none when it is not."""
+    """The parts of a value of the right kind; none of another."""
     match shape:
         case Many(cls=cls, item=item) if type(value) is cls:
             return [(item, inner, f"{path}[{index}]") for index, inner in enumerate(value)]

@@ -1,31 +1,125 @@
-"""One visit of one node: what it may use, how often it is tried, and what becomes of what it returns or raises.
+"""One visit of one node: what it may spend, how often it is tried, and what becomes of what it returns or raises.
 
-The plain loop and the asynchronous one hold the call and nothing else, so they share all of this but the `await`. A
-node may raise what it likes: what comes of a visit is either a next state or one typed error that carries the state.
+One turn is one call of a model or of a metered tool, taken before the call is made. The signal that ends a node without
+turns is no `Exception`, so no node can stretch its budget: a visit ends in a next state, or in one typed error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
+from graph_agent.protocols import Reply, ToolDenied, ToolUse
 from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit, take
-from graph_agent.runtime.errors import RunError
+from graph_agent.runtime.errors import ArgumentError, RunError
 from graph_agent.runtime.events import Event, Journal, Kind
 from graph_agent.runtime.graph import Graph, Step, stage_name
-from graph_agent.runtime.limits import BudgetSpent, Meter
 from graph_agent.runtime.state import GraphState
 
 S = TypeVar("S", bound=GraphState)
 Listener = Callable[[Event], None]
 
 
+class BudgetSpent(BaseException):
+    """The run has too few turns left for the next call. Caught by the loop alone."""
+
+    def __init__(self, wanted: int) -> None:
+        super().__init__(f"{wanted} turns wanted")
+        self.wanted = wanted
+
+
+class Meter:
+    """The account of one visit: what it may still spend (`left`, None: anything), and what it did. Thread-safe.
+
+    With `metered=False` calls are counted and take no turns.
+    """
+
+    left: int | None = None
+    metered = True
+    turns = 0
+    reserved = 0
+    model_calls = 0
+    tokens_in = 0
+    tokens_out = 0
+    tool_uses: tuple[ToolUse, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, left: int | None = None, *, metered: bool = True) -> None:
+        self.left, self.metered = left, metered
+        self.used = False
+        self._open = True
+        self._lock = Lock()
+
+    def charge(self, turns: int = 1) -> None:
+        """First from what was reserved. Raises `BudgetSpent`."""
+        with self._lock:
+            self._use()
+            if not self.metered:
+                return
+            fresh = max(0, turns - self.reserved)
+            if self.left is not None and fresh > self.left:
+                raise BudgetSpent(turns)
+            self.reserved -= turns - fresh
+            self._take(fresh)
+            self.turns += turns
+
+    def reserve(self, turns: int) -> None:
+        """Set turns aside; what is not used is not spent. Raises `BudgetSpent`."""
+        if type(turns) is not int or turns < 0:
+            raise ArgumentError(f"reserve({turns!r}): give a number of turns, 0 or more")
+        with self._lock:
+            self._use()
+            if self.left is not None and turns > self.left:
+                raise BudgetSpent(turns)
+            self._take(turns)
+            self.reserved += turns
+
+    def release(self) -> None:
+        """Give back what was reserved and not used, before another attempt."""
+        with self._lock:
+            self._take(-self.reserved)
+            self.reserved = 0
+
+    def asked_model(self, reply: Reply) -> None:
+        with self._lock:
+            self.used = True
+            self.model_calls += 1
+            self.tokens_in += reply.tokens_in
+            self.tokens_out += reply.tokens_out
+
+    def called_tool(self, use: ToolUse) -> None:
+        with self._lock:
+            self.used = True
+            self.tool_uses = (*self.tool_uses, use)
+
+    def note(self, text: str) -> None:
+        with self._lock:
+            self.used = True
+            self.notes = (*self.notes, text)
+
+    def close(self) -> int:
+        """End the visit: a thread left behind can spend nothing more. Returns the turns spent."""
+        with self._lock:
+            self._open = False
+            return self.turns
+
+    def _take(self, turns: int) -> None:
+        if self.left is not None:
+            self.left -= turns
+
+    def _use(self) -> None:
+        self.used = True
+        if not self._open:
+            raise ToolDenied("the visit that this context belongs to is over")
+
+
 class Visit(Generic[S]):
     """A node's turn at the state. `after` is the state that follows, None until it is known.
 
-    One object serves a whole run and is set up anew for each node, because making it costs as much as a step does. A
-    node that may call something gets an account of its own; for the others there is a spare one, until it is used.
+    One object serves a whole run, because making one costs as much as a step. A node that may call something gets an
+    account of its own, the others share a spare one until it is used.
     """
 
     def __init__(self, graph: Graph[S], tell: Listener | None) -> None:
@@ -34,7 +128,7 @@ class Visit(Generic[S]):
         self.account = self._spare = Meter()
 
     def begin(self, step: Step, state: S) -> None:
-        """The next node's turn. It is over at once, no visit, when the node could spend and all turns are spent."""
+        """The next node's turn: over at once, no visit, when it could spend and all turns are spent."""
         self.step = step
         self.state = state
         self.after: S | None = None
@@ -60,10 +154,7 @@ class Visit(Generic[S]):
             self._report("finished", None, patch)
 
     def raised(self, error: BaseException) -> None:
-        """The node raised: try again, go where the table says, or raise `NodeError` or `LimitReached`.
-
-        What is neither an error of the node nor the budget's signal (Ctrl-C, say) is raised again as it is.
-        """
+        """Try again, go where the table says, or raise `NodeError` or `LimitReached`; Ctrl-C is raised as it is."""
         if isinstance(error, BudgetSpent):
             self._stop(started=True, wanted=error.wanted)
         elif not isinstance(error, Exception):
@@ -93,13 +184,11 @@ class Visit(Generic[S]):
         self._report("failed", error)
 
     def _close(self) -> int:
-        """No more is spent on this visit. Returns the turns that were."""
         if self.account is self._spare:
             self._spare = Meter()
         return self.account.close()
 
     def _report(self, kind: Kind, error: Exception | None, patch: Any = None) -> None:
-        """Tell of the step, before the run goes on from it or ends with its error."""
         if self.tell is None:
             return
         ended = error if isinstance(error, RunError) else None
@@ -128,7 +217,7 @@ class Visit(Generic[S]):
 
 
 def teller(journal: Journal | None, on_event: Listener | None) -> Listener | None:
-    """Who is told of each step: the journal first, then the listener; None when nobody listens."""
+    """Who is told of each step: the journal, then the listener."""
     if journal is None:
         return on_event
     if on_event is None:

@@ -1,7 +1,6 @@
-"""Tools that answer from a script, so that a graph can be tested without a disk, a process or a network.
+"""Tools that answer from a script, for tests of a graph.
 
-`FakeTools` keeps every call. Its rule: a call that the script does not have, and an answer that nobody asked for, are
-both errors.
+The rule: a call that the script does not have, and an answer that nobody asked for, are both errors.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from graph_agent.protocols import (
     ToolResult,
 )
 from graph_agent.runtime.errors import nearest
-from graph_agent.tools.toolbox import result_of
+from graph_agent.tools.toolbox import not_held, result_of
 
 
 class FakeToolsError(GraphAgentError, AssertionError):
@@ -36,9 +35,8 @@ class FakeTools:
     """Scripted tools: `FakeTools({"read_file": ["text", ToolError(...)], "list_files": (), "search": function})`.
 
     A list is used up in order, one item a call; a function is called with the arguments; anything else is the answer
-    each time. An answer that is a ToolResult is given as it is, a ToolError as the result's error, any other exception
-    is raised. `effects` says which tools are no `read` tools. Safe to share between threads; as a context manager it
-    checks at the end that the script was used up.
+    each time. A ToolResult is given as it is, a ToolError as the result's error, any other exception is raised.
+    `effects` names the tools that are no `read` tools. As a context manager it ends with `assert_consumed`.
     """
 
     def __init__(self, script: Mapping[str, Any], effects: Mapping[str, Effect] | None = None) -> None:
@@ -50,24 +48,23 @@ class FakeTools:
         self._held, self._narrowed = tuple(script), False
         self._unexpected: list[str] = []
         self.calls: list[ToolCall] = []
-        """All calls so far, those of narrowed views and unexpected ones included."""
+        """All calls so far, unexpected ones and those of `only` views included."""
 
     def specs(self) -> tuple[Tool, ...]:
         return tuple(_FakeTool(name, self._effect(name), partial(self._answer, name)) for name in self._held)
 
     def only(self, names: Collection[str], /) -> FakeTools:
-        """The same script and the same record, fewer of the names."""
+        """The same script and record, fewer of the names."""
         for name in names:
             if name not in self._held:
-                raise ContextError(f"the script has no tool {name!r}{nearest(name, self._held)}; it has {self._listed}")
+                raise ContextError(not_held(name, self._held))
         view = copy(self)
         view._held, view._narrowed = tuple(name for name in self._held if name in names), True
         return view
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """A ToolResult; an awaitable of one where the script has a coroutine function."""
         if self._narrowed and name not in self._held:
-            raise ToolDenied(f"{name!r} is not held here{nearest(name, self._held)}; there are {self._listed}")
+            raise ToolDenied(not_held(name, self._held))
         try:
             value = self._answer(name, **arguments)
         except ToolError as error:
@@ -75,7 +72,7 @@ class FakeTools:
         return self._later(name, value) if isawaitable(value) else self._result(name, value)
 
     def assert_consumed(self) -> None:
-        """Raise FakeToolsError when answers are left over, or when an unexpected call was made and swallowed."""
+        """Raise FakeToolsError for answers left over, and for an unexpected call that was swallowed."""
         if self._unexpected:
             raise FakeToolsError(self._unexpected[0])
         for name, left in self._left.items():
@@ -86,12 +83,8 @@ class FakeTools:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
-        if kind is None:  # an error on its way out says more than the leftovers that it caused
+        if kind is None:  # else the error says more
             self.assert_consumed()
-
-    @property
-    def _listed(self) -> str:
-        return ", ".join(self._held) or "none"
 
     def _effect(self, name: str) -> Effect:
         return self._effects.get(name, "read")
@@ -99,7 +92,7 @@ class FakeTools:
     def _answer(self, name: str, /, **arguments: Any) -> Any:
         self.calls.append(ToolCall(tool=name, arguments=arguments))
         if name not in self._script:
-            raise self._surprise(f"the script has no tool {name!r}{nearest(name, self._script)}", arguments)
+            raise self._surprise(not_held(name, self._script), arguments)
         answer = self._script[name]
         if isinstance(answer, list):
             try:
@@ -128,8 +121,6 @@ class FakeTools:
 
 @dataclass(frozen=True)
 class _FakeTool:
-    """A scripted tool as `specs` shows it: it takes any arguments."""
-
     name: str
     effect: Effect
     answer: Callable[..., Any]

@@ -1,7 +1,7 @@
-"""Which lines the failing and the passing tests run: how to have a test command traced, and how to read the trace.
+"""Which lines the failing and the passing tests run: how to have a command traced, and how to read the trace.
 
-`linetrace_script.py` writes the trace, beside code that nobody has checked. The one rule: what is read back is bounded
-and checked item by item, and damage is an error and no trace.
+`linetrace_script.py` writes it, beside code that nobody has checked. The one rule: what is read back is bounded and
+checked item by item, and damage is an error and no trace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal
 from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.codec import decode
 from graph_agent.runtime.jsontext import loads
-from graph_agent.tools.isolation import interpreter_of
+from graph_agent.tools.command import interpreter_of
 
 SCRIPT = Path(__file__).with_name("linetrace_script.py")
 
@@ -28,17 +28,17 @@ _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 
 class TraceError(GraphAgentError):
-    """There is no trace, or it is not one that the tracer wrote."""
+    """There is no trace, or a damaged one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """What the tests ran, by path from the workspace's root; lines count from 1, in rising order.
 
-    `failing_tests` says how many failing tests ran each line of `failing`, in the same order, `passing_tests` likewise:
-    exact to 16, then at most an eighth too low. `traceback` has the lines where failing tests' errors came from,
-    innermost first. `tests` are in the order in which they ended; the outcome is "passed", "failed", "skipped", or
-    "unfinished" for one that hung or crashed, whose lines count as failing. Lines of skipped tests count as nothing.
+    `failing_tests` says how many failing tests ran each line of `failing`, `passing_tests` likewise: exact to 16, then
+    at most an eighth too low. `traceback` has the lines where errors came from, innermost first. `tests` are in the
+    order in which they ended, each "passed", "failed", "skipped", or "unfinished" if it hung or crashed; the lines of
+    such a one count as failing.
     """
 
     failing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -50,15 +50,13 @@ class Trace:
 
     @property
     def failed(self) -> int:
-        """How many tests failed or did not come to an end."""
         return sum(outcome in ("failed", "unfinished") for _, outcome in self.tests)
 
 
 def traced(argv: tuple[str, ...], out: str, root: str) -> tuple[str, ...] | None:
     """`argv` so that it writes a trace of the files under `root` to the file `out`; None where that can't be done.
 
-    It can for `python -m pytest ...`, `python -m unittest ...`, `python file.py ...` and `pytest ...`. Exit code,
-    arguments and import path are those of the untraced command. The interpreter needs to see this package's folder.
+    It can for `python -m pytest ...`, `python -m unittest ...`, `python file.py ...` and `pytest ...`.
     """
     if not argv:
         return None
@@ -79,26 +77,26 @@ def traced(argv: tuple[str, ...], out: str, root: str) -> tuple[str, ...] | None
 
 
 def read_trace(path: Path) -> Trace:
-    """Read what a traced command wrote. Raises `TraceError`; a torn last line, as a kill leaves it, is dropped."""
-    if path.is_symlink() or not path.is_file():  # the code under test may have put a link or a pipe in its place
-        raise TraceError("There is no trace: the test command did not come to its start.")
+    """Raises `TraceError`. A torn last line, as a kill leaves it, is dropped."""
+    if path.is_symlink() or not path.is_file():  # or a test put a pipe in its place
+        raise TraceError("There is no trace: the command did not start.")
     if path.stat().st_size > _MOST_BYTES:
-        raise TraceError(f"The trace is larger than {_MOST_BYTES} bytes: trace fewer tests.")
+        raise TraceError(f"The trace is over {_MOST_BYTES} bytes: trace fewer tests.")
     reading = _Reading()
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
             reading.take(decode(_Record, loads(line)))
         except ValueError as wrong:
-            raise TraceError(f"Line {number} of the trace is damaged ({wrong}): trace the tests again.") from wrong
+            raise TraceError(f"Line {number} of the trace is damaged ({wrong}): trace again.") from wrong
     return reading.trace()
 
 
-_Counts = dict[str, dict[int, int]]  # path -> line -> how many tests ran it
+_Counts = dict[str, dict[int, int]]  # of tests, by path and line
 
 
 @dataclass(frozen=True)
 class _Record:
-    """One line of the log; `linetrace_script.Log` says what it holds when."""
+    """One line, see `linetrace_script.Log`."""
 
     test: str = ""
     outcome: Literal["", "passed", "failed", "skipped"] = ""

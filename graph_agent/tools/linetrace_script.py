@@ -2,12 +2,11 @@
 
     python linetrace_script.py LOG ROOT -- [-m pytest | -m unittest | FILE] ARGUMENTS...
 
-The command sees the arguments, `sys.path` and exit code that it would have without this. Each new line is in LOG before
-it runs, so a test that hangs or crashes leaves its trace too. The one rule: this imports nothing of graph_agent, and
-little else.
+Each line is in LOG before it runs, so a test that hangs or crashes leaves its trace too. The one rule: the command sees
+the arguments, `sys.path` and exit code that it would have without this, and so this imports little.
 """
 
-# No pathlib: it loads a dozen modules before the tests do, and a workspace may have one of that name.
+# No pathlib: a workspace may have a module of the name of one that it loads.
 # ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ from types import FrameType
 from typing import Any
 
 _MOST_PLACES = 100
-_DIGITS = 4  # binary ones, so each count to 16 is noted, then each second one to 32, each fourth to 64
+_DIGITS = 4  # binary ones: each count to 16 is noted, then each second to 32, each fourth to 64
 
 
 class Log:
     """JSON lines: `{test}` begins one, `{path, line}` is a line that it runs, `{test, outcome, places, ran}` ends it.
 
-    What stays of a test, in `ran` as `{path: [[line, n]]}`, is which lines the n-th test of its outcome has run, and
-    that for an n of few binary digits: the log hardly grows with the number of tests.
+    `ran`, as `{path: [[line, n]]}`, is which lines the n-th test of its outcome has run, for an n of few binary digits:
+    so the log hardly grows with the number of tests.
     """
 
     def __init__(self, path: str) -> None:
@@ -44,11 +43,11 @@ class Log:
         self.write(test=test)
 
     def end(self, test: str, outcome: str, places: list[tuple[str, int]], ran: dict[str, set[int]]) -> None:
-        if os.getpid() != self._owner:  # a test's forked child must not cut its parent's log
+        if os.getpid() != self._owner:  # a forked child must not cut the log
             return
         os.ftruncate(self._out, self._start)
         noted: dict[str, list[tuple[int, int]]] = {}
-        for path, lines in list(ran.items()):  # copied in one go each: a thread may still add to them
+        for path, lines in list(ran.items()):  # a copy: a thread may still add to it
             for line in sorted(lines):
                 n = self._counts[outcome, path, line] = self._counts.get((outcome, path, line), 0) + 1
                 if n % (1 << max(0, n.bit_length() - _DIGITS)) == 0:
@@ -57,8 +56,6 @@ class Log:
 
 
 class Tracer:
-    """Which test is running, which lines of the files under `root` it has run, and how it goes."""
-
     def __init__(self, log: Log, root: str) -> None:
         self._log, self._root = log, os.path.join(os.path.realpath(root), "")
         self._paths = {__file__: ""}
@@ -79,7 +76,7 @@ class Tracer:
         return True
 
     def mark(self, test: str, outcome: str, error: BaseException | None = None) -> None:
-        """What became of `test`, the running one or one that doesn't get so far."""
+        """`test` may have failed before it could run."""
         places = self._places_of(error)
         if self._test:
             if self._outcome != "failed":
@@ -102,7 +99,7 @@ class Tracer:
 
         def local(frame: FrameType, event: str, argument: Any) -> Any:
             line = frame.f_lineno
-            if line and line not in seen:  # 0 and None stand for code that no line of the source made
+            if line and line not in seen:  # 0 and None: no line made that code
                 seen.add(line)
                 write(path=path, line=line)
             return local
@@ -110,7 +107,7 @@ class Tracer:
         return local
 
     def _path(self, filename: str) -> str:
-        """The path from the root, with slashes; "" for a file that is none of the workspace's own source."""
+        """From the root; "" for other than the workspace's own source."""
         if filename not in self._paths:
             real = os.path.realpath(filename)
             inside = real.startswith(self._root) and real.endswith(".py") and "site-packages" not in real
@@ -118,7 +115,6 @@ class Tracer:
         return self._paths[filename]
 
     def _places_of(self, error: BaseException | None) -> list[tuple[str, int]]:
-        """Where in the workspace the error came from, innermost first, then its causes."""
         found: dict[tuple[str, int], None] = {}
         seen: set[int] = set()
         while error is not None and id(error) not in seen:
@@ -135,8 +131,6 @@ class Tracer:
 
 
 class PytestPlugin:
-    """What pytest tells of its tests. Pytest knows a hook by its name."""
-
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
 
@@ -155,7 +149,6 @@ class PytestPlugin:
 
 
 def watch_unittest(tracer: Tracer) -> None:
-    """Have `unittest` tell when a test begins and ends, and how."""
     from unittest import TestCase, TestResult
 
     run = TestCase.run
@@ -176,7 +169,7 @@ def watch_unittest(tracer: Tracer) -> None:
 
 def _telling(tracer: Tracer, method: Any, outcome: str) -> Any:
     def told(result: Any, case: Any, *rest: Any) -> Any:
-        happened = rest[-1] if rest else None  # the error as a triple, the reason for a skip, or nothing
+        happened = rest[-1] if rest else None  # an error's triple, a skip's reason, or nothing
         if method.__name__ != "addSubTest" or happened is not None:
             error = happened[1] if outcome == "failed" and isinstance(happened, tuple) else None
             tracer.mark(case.id(), outcome, error)

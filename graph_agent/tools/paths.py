@@ -1,7 +1,7 @@
 """Where a path leads: the one resolver that every tool asks, and the one rule for glob patterns.
 
-The rule: what comes out lies inside the root, is spelled as on disk and holds no link, and a refusal never tells
-whether something outside exists. It is no sandbox: who swaps a folder for a link after the look is not kept out.
+The rule: what comes out lies inside the root, is spelled as on disk and holds no link, and no refusal tells whether
+something outside exists. It is no sandbox: who swaps a folder for a link after the look is not kept out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNTOUCHED = frozenset(
     {".git", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"}
     | {".venv", "node_modules", ".tox", ".nox"}
 )
-"""Version control, what test tools write, what is installed: neither listed, read, searched, edited nor copied."""
+"""Neither listed, read, searched, edited nor copied."""
 
 _ODD_ON_WINDOWS = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*:.*|(?!\.\.?$).*[. ]", re.IGNORECASE)
 _ADVICE = "Take a path that list_files gave, with / between the names."
@@ -34,11 +34,11 @@ _KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_
 
 
 class PatternError(GraphAgentError, ValueError):
-    """A glob pattern that could match nothing, or whose meaning is not plain."""
+    """A glob pattern that cannot be used."""
 
 
 class WorkspaceError(GraphAgentError):
-    """A workspace that cannot be used at all: no folder, or a copy that would overwrite something."""
+    """A workspace that cannot be used at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,11 @@ class Place:
 
     @property
     def kind(self) -> Kind:
-        """What is there; "special" is a pipe, a socket or a device."""
         return _KINDS.get(stat.S_IFMT(self.status.st_mode), "special") if self.status else "nothing"
 
 
 class Root:
-    """A folder that no path leaves. A root that is itself a link is resolved once, here."""
+    """A folder that no path leaves."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.realpath(folder))
@@ -64,7 +63,7 @@ class Root:
             raise WorkspaceError(f"the workspace {folder.name!r} is no folder. Give the path of an existing one.")
 
     def resolve(self, path: str) -> Place:
-        """Follow `path` from the root. Raises ToolError: bad_path, outside_workspace or protected."""
+        """Raises ToolError: bad_path, outside_workspace, protected, io_error."""
         real = Path(os.path.realpath(self.folder.joinpath(*relative_parts(path))))
         if not real.is_relative_to(self.folder):
             raise _outside(path)
@@ -83,9 +82,9 @@ class Root:
 
 
 def relative_parts(path: str) -> tuple[str, ...]:
-    """The components of a relative posix path, "." and ".." worked out. Raises ToolError: bad_path, outside_workspace.
+    """The components of a posix path, "." and ".." worked out. Raises ToolError: bad_path, outside_workspace.
 
-    A backslash and a drive letter are no part of a name on any system, so that a run does not depend on where it runs.
+    Backslashes and drive letters are refused on any system, so that a run does not depend on where it runs.
     """
     given = path.split("/")
     odd = IS_WINDOWS and any(_ODD_ON_WINDOWS.fullmatch(part) for part in given)
@@ -108,16 +107,15 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a posix path matches one of the glob patterns.
 
     `*` stands for any characters within a component, `?` for one, `**` for any number of components (at the end: at
-    least one). A pattern without a slash is matched against the base name, at any depth; a slash at the end means all
-    that lies below. All else is literal, brackets too. Case counts; Unicode spellings of the same text are equal.
-    No pattern takes longer than the product of the lengths.
+    least one). A pattern without a slash is held against the base name; one with a slash at the end means all below.
+    All else is literal, brackets too. Case counts; Unicode spellings of the same text are equal.
     """
     parts = normalize("NFC", path).split("/")
     return any(_fits(parts, _components(pattern)) for pattern in checked_patterns(patterns))
 
 
 def checked_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """The patterns, each known to be usable. Raises PatternError."""
+    """Raises PatternError."""
     if isinstance(patterns, str):
         raise PatternError(f"patterns are a collection: write ({patterns!r},) instead of {patterns!r}")
     checked = tuple(patterns)
@@ -127,19 +125,17 @@ def checked_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def quoted(text: str, limit: int = 80) -> str:
-    """A caller's text, fit for a message: one line, bounded, in quotes."""
+    """A caller's text, fit for a message."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 @lru_cache(maxsize=1024)
 def _components(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
-    """A regular expression for each component of a glob pattern, None for `**`."""
+    """None stands for `**`."""
     spelled = normalize("NFC", pattern).removeprefix("./")
     parts = (spelled + "**" if spelled.endswith("/") else spelled).split("/")
     if {"", ".", ".."}.intersection(parts) or "\\" in spelled or "\0" in spelled:
-        raise PatternError(
-            f"the pattern {quoted(pattern)} is not one: give one relative to the workspace, such as 'src/**/*.py'"
-        )
+        raise PatternError(f"the pattern {quoted(pattern)} is not one: give one such as 'src/**/*.py'")
     if len(parts) == 1:
         parts.insert(0, "**")
     if parts[-1] == "**":
@@ -148,7 +144,7 @@ def _components(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
 
 
 def _fits(parts: list[str], components: tuple[re.Pattern[str] | None, ...]) -> bool:
-    ends = {0}  # how many parts the components so far may have used up
+    ends = {0}  # how many parts may be used up so far
     for component in components:
         if component is None:
             ends = set(range(min(ends), len(parts) + 1))
@@ -164,7 +160,7 @@ def _outside(path: str) -> ToolError:
 
 
 def _check_spelling(folder: Path, part: str, path: str) -> None:
-    """A file system that takes `Tests` for `tests` would let a path slip past a pattern."""
+    """Where `Tests` is taken for `tests`, a path could slip past a pattern."""
     try:
         spelled = any(entry.name == part for entry in folder.iterdir())
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Start one program, read what it prints, and have it gone at the end: the program and all that it started.
+"""Start one program, read what it prints, and have it gone at the end, with all that it started.
 
-It gets its own process group and no keyboard. The one rule: when `run_process` is left, be it by a timeout or Ctrl-C,
-nobody of the group runs any more, nothing has waited for a grandchild's pipe, and memory did not grow with the output.
+The one rule: when `run_process` is left, be it by a timeout or Ctrl-C, nobody of the process group runs any more,
+nothing has waited for a grandchild's pipe, and memory did not grow with the output.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from threading import Event, Thread, current_thread
 from time import monotonic
 from typing import IO
 
-_TICK = 0.05  # seconds between two looks at a program whose pipe says nothing
-_DRAIN = 0.2  # for what was printed just before the end, where a grandchild keeps the pipe open
-_LAST_WORDS = 3.0  # for a thread whose program was ended, to notice it and to remove what it left on disk
+_TICK = 0.05  # seconds between two looks at a silent program
+_DRAIN = 0.2  # for the last output, where a grandchild keeps the pipe open
+_LAST_WORDS = 3.0  # for a thread whose program was ended, to tidy up
 
 _RUNNING: dict[subprocess.Popen[bytes], Thread] = {}
 
@@ -32,9 +32,9 @@ _RUNNING: dict[subprocess.Popen[bytes], Thread] = {}
 class CommandResult:
     """What came of a command.
 
-    `exit_code` is None when there is none: stopped at its timeout, or never started (`problem` then says why); a
-    negative one is the signal that ended it. `output` is stdout and stderr as they came, printable, with a marker in
-    place of `dropped` bytes. `isolation` is what was in force: "bubblewrap" or "none".
+    `exit_code` is None when it was stopped at its timeout or never started (`problem` then says why); a negative one is
+    the signal that ended it. `output` is stdout and stderr as they came, with a marker in place of `dropped` bytes.
+    `isolation` is what was in force: "bubblewrap" or "none".
     """
 
     argv: tuple[str, ...]
@@ -50,7 +50,7 @@ class CommandResult:
 def run_process(
     argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], timeout: float, output_limit: int
 ) -> CommandResult:
-    """Run `argv` for at most `timeout` seconds. Raises OSError when it can't be started."""
+    """Raises OSError when it can't be started."""
     kept, enough, began = HeadAndTail(output_limit), Event(), monotonic()
     process = subprocess.Popen(
         argv,
@@ -86,10 +86,7 @@ def run_process(
 
 
 def end_all() -> None:
-    """End every program that a thread of this process still waits for, and let the threads tidy up.
-
-    An interrupted fan-out leaves its threads behind, and they their programs.
-    """
+    """End every program that a thread still waits for: an interrupted fan-out leaves its threads behind."""
     left = dict(_RUNNING)
     for process in left:
         _end_group(process)
@@ -101,7 +98,7 @@ atexit.register(end_all)
 
 
 class HeadAndTail:
-    """The first and the last bytes of a stream (failures stand at its end), at most `limit`, and how many are gone."""
+    """The first and the last bytes of a stream (failures stand at its end), at most `limit`."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -111,11 +108,11 @@ class HeadAndTail:
         room = self._half - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
-        if len(self._tail) > 4 * self._half:  # cut seldom: moving the tail for each small write would be quadratic
+        if len(self._tail) > 4 * self._half:  # seldom, as it moves the tail
             self._cut()
 
     def text(self) -> tuple[str, int]:
-        """The output, printable, with a marker where bytes are missing, and how many are."""
+        """The output, and how many bytes are missing."""
         self._cut()
         if not self._lost:
             return printable(bytes(self._head + self._tail)), 0
@@ -129,13 +126,13 @@ class HeadAndTail:
         self._lost += over
 
 
-# Half a line, or in a very long one half a character.
+# Half a line, or half a character.
 _HALF_AT_END = re.compile(rb"(?:\n[^\n]{0,500}|[\xc0-\xff][\x80-\xbf]{0,2})\Z")
 _HALF_AT_START = re.compile(rb"\A(?:[^\n]{0,500}\n|[\x80-\xbf]*)")
 
 
 def printable(raw: bytes) -> str:
-    """`raw` as text for people, models and JSON: terminal commands out, control characters visible."""
+    """Without terminal commands, and with control characters visible."""
     text = _TERMINAL.sub("", raw.decode("utf-8", "replace"))
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SIGNS)
 
@@ -145,13 +142,13 @@ _TERMINAL = re.compile(
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # window titles and links
     r"|\x1b[()*+][0-9A-Za-z]|\x1b[=>@-Z\\^_]"
 )
-# The last two, line separators and marks that turn the reading direction, could show a reviewer another text.
+# The last two, line separators and reading directions, could show a reviewer another text.
 _HIDDEN = (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _SIGNS = {code: 0x2400 + code for code in range(0x20) if code not in b"\t\n"} | dict.fromkeys(_HIDDEN, 0xFFFD)
 
 
 def _read(pipe: IO[bytes], kept: HeadAndTail, enough: Event) -> None:
-    """Empty the pipe. In a thread, as Windows can't select on pipes."""
+    """In a thread, as Windows can't select on pipes."""
     with pipe, selectors.DefaultSelector() as ready:
         if sys.platform != "win32":
             ready.register(pipe, selectors.EVENT_READ)
@@ -167,7 +164,7 @@ def _read(pipe: IO[bytes], kept: HeadAndTail, enough: Event) -> None:
 def _ends(process: subprocess.Popen[bytes], reader: Thread, deadline: float) -> bool:
     while process.poll() is None and (left := deadline - monotonic()) > 0:
         if reader.is_alive():
-            reader.join(min(left, _TICK))  # a closed pipe is the usual, and the quickest, sign of the end
+            reader.join(min(left, _TICK))  # a closed pipe is the quickest sign
         else:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(left)
@@ -181,7 +178,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             subprocess.run(kill, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return
     for sign, grace in ((signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0)):
-        with suppress(ProcessLookupError, PermissionError):  # nobody left; macOS says the same of a group of zombies
+        with suppress(ProcessLookupError, PermissionError):  # nobody left; on macOS zombies
             os.killpg(process.pid, sign)
         with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel
             process.wait(grace)

@@ -1,8 +1,8 @@
 """Tools by name: what a node may call, with its arguments checked before anything happens.
 
-The JSON Schema of the arguments is read off the function's signature, so what a model is told and what is checked are
-one thing. The rule: a call ends in a ToolResult that says by which rule it was let through or refused, or in
-ToolDenied; whatever else a tool raises is a bug and is not hidden.
+The JSON Schema is read off the function's signature, so what a model is told and what is checked are one thing. The
+rule: a call ends in a ToolResult that says why it was let through or refused, or in ToolDenied; whatever else a tool
+raises is a bug and is not hidden.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from graph_agent.runtime.errors import CodecError, nearest
 from graph_agent.runtime.typecheck import checker, misfit, problem
 
 REFUSALS = frozenset({"bad_arguments", "bad_path", "outside_workspace", "protected", "not_allowed"})
-"""Kinds of ToolError that say no to the call; any other says that what was allowed went wrong."""
+"""Kinds of ToolError that say no to the call; in any other, what was allowed went wrong."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what model servers take for the name of a tool
 
 
 class ToolboxError(GraphAgentError, ValueError):
-    """Something that cannot be held as a tool. Raised when it is added, so that no call meets it."""
+    """Something that cannot be held as a tool, when it is added."""
 
 
 class FunctionTool:
@@ -83,25 +83,25 @@ class Toolbox:
         effect: Effect = "read",
         metered: bool = True,
     ) -> Toolbox:
-        """Hold a function as a tool, by default with its own name and its docstring's first paragraph. Returns self."""
+        """Hold a function, by default with its own name and its docstring's first paragraph. Returns self."""
         self._hold(FunctionTool(function, name=name, description=description, effect=effect, metered=metered))
         return self
 
     def only(self, names: Collection[str], /) -> Toolbox:
-        """The same tools, fewer of them. Raises ContextError for a name that is not held."""
+        """Fewer of the tools. Raises ContextError for a name that is not held."""
         for name in (names,) if isinstance(names, str) else names:
             if name not in self._held:
-                raise ContextError(f"there is no tool {name!r}{nearest(name, self._held)}; there are {self._names()}")
+                raise ContextError(not_held(name, self._held))
         return Toolbox(tool for name, tool in self._held.items() if name in names)
 
     def specs(self) -> tuple[Tool, ...]:
         return tuple(self._held.values())
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """A ToolResult, or for a tool that is a coroutine function an awaitable of one."""
+        """A ToolResult, or an awaitable of one for a coroutine function."""
         tool = self._held.get(name)
         if tool is None:
-            raise ToolDenied(f"{name!r} is not held here{nearest(name, self._held)}; there are {self._names()}")
+            raise ToolDenied(not_held(name, self._held))
         if getattr(tool, "asynchronous", False) or iscoroutinefunction(tool.__call__):
             return _called_later(tool, arguments)
         try:
@@ -109,15 +109,13 @@ class Toolbox:
         except ToolError as error:
             return result_of(name, tool.effect, error)
 
-    def _names(self) -> str:
-        return ", ".join(self._held) or "none"
-
     def _hold(self, tool: Tool) -> None:
         if not _NAME.fullmatch(tool.name):
-            allowed = "use letters, digits, _ and -, at most 64, and give name="
-            raise ToolboxError(f"{tool.name!r} is no name for a tool: {allowed}")
+            raise ToolboxError(
+                f"{tool.name!r} is no name for a tool: give name= with at most 64 letters, digits, _ and -"
+            )
         if tool.name in self._held:
-            raise ToolboxError(f"there is a tool {tool.name!r} already: give the second one another name")
+            raise ToolboxError(f"there is a tool {tool.name!r} already: give name=")
         if tool.effect not in get_args(Effect):
             raise ToolboxError(f"{tool.name}: effect {tool.effect!r} is none of {', '.join(get_args(Effect))}")
         if not tool.description:
@@ -125,8 +123,12 @@ class Toolbox:
         self._held[tool.name] = tool
 
 
+def not_held(name: str, held: Iterable[str]) -> str:
+    return f"there is no tool {name!r} here{nearest(name, held)}; there are {', '.join(held) or 'none'}"
+
+
 def result_of(tool: str, effect: Effect, value: Any) -> ToolResult:
-    """The result of a call: what it gave, or the ToolError with which it was refused or went wrong."""
+    """The result of a call that gave `value`, which may be a ToolError."""
     if not isinstance(value, ToolError):
         return ToolResult(tool=tool, value=value, verdict=f"allowed: {effect} tool")
     refused = value.kind in REFUSALS
@@ -135,7 +137,6 @@ def result_of(tool: str, effect: Effect, value: Any) -> ToolResult:
 
 
 def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """Call it, if the names of the arguments fit its schema: so for tools that are no functions too."""
     known = tool.schema.get("properties", {})
     if tool.schema.get("additionalProperties") is False:
         for name in arguments:
@@ -143,7 +144,7 @@ def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
                 message = f"{tool.name} has no argument {name!r}{nearest(name, known) or '.'}"
                 raise ToolError("bad_arguments", message, hint=f"It takes: {', '.join(known) or 'none'}.")
     if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
-        raise ToolError("bad_arguments", f"{tool.name} needs {', '.join(missing)}, which the call does not give.")
+        raise ToolError("bad_arguments", f"{tool.name} needs {', '.join(missing)} too.")
     return tool(**arguments)
 
 
@@ -155,7 +156,7 @@ async def _called_later(tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[str]]:
-    """Their types by name, and the names of those without a default."""
+    """Types, and the names without a default."""
     required = []
     try:
         types = get_type_hints(function)
@@ -171,7 +172,7 @@ def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, Any]
 
 
 def _unfit(parameter: inspect.Parameter, types: Mapping[str, Any]) -> str:
-    """Why a model could not give it: by name, and as JSON."""
+    """Why a model could not give it."""
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
         return f"{parameter} is not one named argument; write out each parameter"
     if parameter.name not in types:

@@ -1,7 +1,7 @@
 """The tools of an agent that works on files: list, read, search, diff, edit, restore; all below one folder.
 
 The rule: a call does the whole of what it was asked or raises ToolError, and no message holds a path of the machine.
-This confines what these tools do; it is no sandbox, and what a command does is the business of its isolation.
+This confines what these tools do, not what a command does, and is no sandbox.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from typing import Literal, TypeAlias
 from graph_agent.protocols import ToolError
 from graph_agent.runtime.errors import nearest
 from graph_agent.tools import files
-from graph_agent.tools.difftext import Version, file_diff
-from graph_agent.tools.files import FileInfo, FileText, read_bytes, sha256
+from graph_agent.tools.files import FileInfo, FileText, Found, read_bytes, search_files, sha256
 from graph_agent.tools.paths import Place, Root, checked_patterns, matches, quoted, relative_parts
-from graph_agent.tools.search import Found, search_files
-from graph_agent.tools.textedit import TextEdit, edited_bytes
+from graph_agent.tools.textedit import TextEdit, Version, edited_bytes, file_diff
 from graph_agent.tools.toolbox import FunctionTool
 
 Base: TypeAlias = Literal["current", "original"]
@@ -29,11 +27,11 @@ Base: TypeAlias = Literal["current", "original"]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How much a workspace gives at once. Beyond a limit is an error, or said in the answer."""
+    """Beyond a limit is an error, or said in the answer."""
 
-    entries: int = 20_000  # files and folders
-    read_bytes: int = 200_000  # of one read_file
-    file_bytes: int = 4_000_000  # of a file that is read, edited, restored, searched or compared line by line
+    entries: int = 20_000
+    read_bytes: int = 200_000  # at once
+    file_bytes: int = 4_000_000  # of a file that is looked into
     diff_characters: int = 2_000_000
     hits: int = 200
     search_seconds: float = 5.0
@@ -41,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """What a write came to: the SHA-256 before ("" for no file) and after. `already`: so it stood, nothing written."""
+    """The SHA-256 before ("" for no file) and after a write. `already`: so it stood, nothing was written."""
 
     path: str
     before: str
@@ -52,9 +50,8 @@ class Changed:
 class Workspace:
     """A folder, and the glob patterns of what may be changed in it; `protected` wins over `writable`.
 
-    `baseline_root` is a pristine copy: what `diff` compares with, `restore_file` brings back and edits on "original"
-    start from. Patterns (see `paths.matches`) are held against the real name of a file, `protected` ones also against
-    each name that one link inside gives it.
+    `baseline_root` is the original: a pristine copy. Patterns (see `paths.matches`) are held against the real name of a
+    file, `protected` ones also against each name that one link inside gives it.
     """
 
     def __init__(
@@ -66,12 +63,12 @@ class Workspace:
         baseline_root: Path | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """Raises WorkspaceError when a root is no folder, PatternError for a pattern that is none."""
+        """Raises WorkspaceError, PatternError."""
         self._root = Root(root)
         self._baseline = None if baseline_root is None else Root(baseline_root)
         self._writable, self._protected = checked_patterns(writable), checked_patterns(protected)
         self._limits = limits or Limits()
-        self._made: dict[tuple[str, tuple[TextEdit, ...]], str] = {}  # file and edits: the hash they led to
+        self._made: dict[tuple[str, tuple[TextEdit, ...]], str] = {}  # the hash edits led to
         self._writing = Lock()
 
     def list_files(self) -> tuple[FileInfo, ...]:
@@ -95,8 +92,7 @@ class Workspace:
         found = self._found(self._root)
         places = [found[name] for name in sorted(found) if matches(name, (pattern, f"{pattern}/**"))]
         if not places:
-            hint = "A pattern is one like src/**/*.py, or *.py for all folders."
-            raise ToolError("not_found", f"No file matches {quoted(glob)}.", hint=hint)
+            raise ToolError("not_found", f"No file matches {quoted(glob)}.", hint="Try one like src/**/*.py or *.py.")
         limits = self._limits
         return search_files(
             places, text, regex=regex, limit=limits.hits, max_size=limits.file_bytes, seconds=limits.search_seconds
@@ -107,7 +103,7 @@ class Workspace:
         old, new = self._found(self._original()), self._found(self._root)
         text = "".join(self._file_diff(name, old.get(name), new.get(name)) for name in sorted(old.keys() | new.keys()))
         if len(text) > self._limits.diff_characters:
-            message = f"The diff has {len(text)} characters, more than the {self._limits.diff_characters} allowed."
+            message = f"The diff has more than {self._limits.diff_characters} characters."
             raise ToolError("too_large", message, hint="Look at the files one by one.")
         return text
 
@@ -131,7 +127,6 @@ class Workspace:
             return self._put(place, self._bytes(place), self._original_bytes(place.name))
 
     def tools(self) -> tuple[FunctionTool, ...]:
-        """The six as tools for a Toolbox. `list_files` costs no turn."""
         return (
             FunctionTool(self.list_files, metered=False),
             FunctionTool(self.read_file),
@@ -154,22 +149,20 @@ class Workspace:
         hint = f"May be changed: {', '.join(map(quoted, self._writable[:10])) or 'nothing'}."
         for name, pattern in product(self._names(place.name), self._protected):
             if matches(name, (pattern,)):
-                message = f"{quoted(name)} is protected by the pattern {quoted(pattern)} and stays as it is."
-                raise ToolError("protected", message, hint=hint)
+                raise ToolError("protected", f"{quoted(name)} is protected by {quoted(pattern)}.", hint=hint)
         if not matches(place.name, self._writable):
-            message = f"{quoted(place.name)} is not among the files that may be changed."
-            raise ToolError("not_allowed", message, hint=hint)
+            raise ToolError("not_allowed", f"{quoted(place.name)} may not be changed.", hint=hint)
         return place
 
     def _names(self, name: str) -> list[str]:
-        """A file's real name, and what it is called through one link of the workspace."""
+        """A file's real name, and those through one link."""
         links = (place for place in files.walk(self._root.folder, limit=self._limits.entries) if place.kind == "link")
         pairs = ((link.name, files.behind(self._root, link).name) for link in links)
         return [name, *(link + name[len(real) :] for link, real in pairs if f"{name}/".startswith(f"{real}/"))]
 
     def _original(self) -> Root:
         if self._baseline is None:
-            raise ToolError("no_original", "This workspace has no original to compare with or go back to.")
+            raise ToolError("no_original", "This workspace has no original.")
         return self._baseline
 
     def _original_bytes(self, name: str) -> bytes:
@@ -182,7 +175,6 @@ class Workspace:
         return None if place.kind == "nothing" else read_bytes(place, self._limits.file_bytes)
 
     def _wanted(self, name: str, edits: tuple[TextEdit, ...], on: Base, before: str, current: bytes | None) -> bytes:
-        """What the file shall hold; what it holds when the edits are in place."""
         now = "" if current is None else sha256(current)
         if on == "original":
             result = edited_bytes(self._original_bytes(name), edits, name)
@@ -194,11 +186,11 @@ class Workspace:
             return current
         elif before in ("", now):
             return edited_bytes(current, edits, name)
-        hint = "Read it again and make the edits for what stands there now."
+        hint = "Read it again and edit what stands there now."
         raise ToolError("changed_meanwhile", f"{quoted(name)} is not what the edits were made for.", hint=hint)
 
     def _led_here(self, name: str, edits: tuple[TextEdit, ...], before: str, current: bytes) -> bool:
-        """Whether the edits, taken back, lead to the text that they were meant for."""
+        """Whether the edits, taken back, lead to where they started."""
         with suppress(ToolError):
             start = edited_bytes(current, [TextEdit(edit.new, edit.old) for edit in edits], name)
             return before == sha256(start) and edited_bytes(start, edits, name) == current

@@ -1,10 +1,7 @@
-"""A graph as a picture, for Mermaid and for Graphviz: stages are boxes, what may follow what is an arrow.
+"""A graph as a picture, for Mermaid and for Graphviz, drawn from the edges that the runtime knows.
 
-Both are drawn from `graph.edges`, the edges that the runtime knows, so a picture can't differ from the table. The rule:
-each edge is drawn once, and what is left out for the reader's sake is said in a note beside the picture.
-
-A box is a node, a hexagon a pause, a rounded end an end; the one that `start` points to is where a run begins. An arrow
-is a route; one with two heads enters a pause, which may go back by it. Dotted arrows are for spent turns and errors.
+A box is a node, a hexagon a pause, rounded an end; dotted arrows are for spent turns and errors. The rule: each edge is
+drawn once, and what is left out is said in a note beside the picture.
 """
 
 from __future__ import annotations
@@ -20,41 +17,32 @@ from graph_agent.runtime.graph import Graph, Node, Pause, stage_name
 
 @dataclass(frozen=True)
 class Arrow:
-    """One line of the picture. `kinds` are those of the edges it stands for, `back` that it has a head at both ends."""
+    """A line, with two heads if `back`; where it is no route it is dotted, and `label` says what it is."""
 
     start: Enum
     end: Enum
-    kinds: tuple[str, ...]
     back: bool
-
-    @property
-    def dotted(self) -> bool:
-        return "route" not in self.kinds
-
-    @property
-    def label(self) -> str:
-        return " or ".join(self.kinds) if self.dotted else ""
+    label: str = ""
 
 
 def arrows(graph: Graph[Any], *, fallbacks: bool = False) -> tuple[Arrow, ...]:
-    """The lines of a picture: the routes and, with `fallbacks`, where spent turns and errors lead."""
+    """The routes and, with `fallbacks`, where spent turns and errors lead."""
     kinds: dict[tuple[Enum, Enum], list[str]] = {}
     for start, end, kind in graph.edges:
         kinds.setdefault((start, end), []).append(kind)
     drawn: list[Arrow] = []
     for (start, end), found in kinds.items():
         back = "back" in kinds.get((end, start), ())
-        routed = "route" in found
-        fallen = tuple(kind for kind in found if kind in ("limit", "error"))
-        if routed:
-            drawn.append(Arrow(start, end, ("route",), back))
+        fallen = " or ".join(kind for kind in found if kind in ("limit", "error"))
+        if "route" in found:
+            drawn.append(Arrow(start, end, back))
         if fallen and fallbacks:
-            drawn.append(Arrow(start, end, fallen, back and not routed))
+            drawn.append(Arrow(start, end, back and "route" not in found, fallen))
     return tuple(drawn)
 
 
 def mermaid(graph: Graph[Any], *, fallbacks: bool = False) -> str:
-    """The picture as a Mermaid flowchart, as GitHub draws it inside a ```mermaid fence."""
+    """A Mermaid flowchart, as GitHub draws it inside a ```mermaid fence."""
     ids = _ids(graph)
     lines = ["flowchart TD", "    start((start))"]
     for stage, name in ids.items():
@@ -62,7 +50,7 @@ def mermaid(graph: Graph[Any], *, fallbacks: bool = False) -> str:
         lines.append(f'    {name}{left}"{_mermaid_text(stage_name(stage))}"{right}')
     lines.append(f"    start --> {ids[graph.start]}")
     for arrow in arrows(graph, fallbacks=fallbacks):
-        line = ("<" if arrow.back else "") + ("-.->" if arrow.dotted else "-->")
+        line = ("<" if arrow.back else "") + ("-.->" if arrow.label else "-->")
         label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
         lines.append(f"    {ids[arrow.start]} {line}{label} {ids[arrow.end]}")
     notes = _notes(graph, fallbacks)
@@ -73,7 +61,7 @@ def mermaid(graph: Graph[Any], *, fallbacks: bool = False) -> str:
 
 
 def dot(graph: Graph[Any], *, fallbacks: bool = False) -> str:
-    """The picture in the language of Graphviz: `dot -Tsvg` makes a file of it."""
+    """The source for Graphviz: `dot -Tsvg` makes a picture of it."""
     ids = _ids(graph)
     lines = ["digraph {", "    node [shape=box];", "    start [shape=circle];"]
     for stage, name in ids.items():
@@ -81,8 +69,8 @@ def dot(graph: Graph[Any], *, fallbacks: bool = False) -> str:
         lines.append(f'    "{name}" [label="{_dot_text(stage_name(stage))}"{shape}];')
     lines.append(f'    start -> "{ids[graph.start]}";')
     for arrow in arrows(graph, fallbacks=fallbacks):
-        wanted = {"dir=both": arrow.back, "style=dotted": arrow.dotted, f'label="{arrow.label}"': bool(arrow.label)}
-        looks = ", ".join(look for look, is_so in wanted.items() if is_so)
+        dotted = ["style=dotted", f'label="{arrow.label}"'] if arrow.label else []
+        looks = ", ".join(["dir=both"] * arrow.back + dotted)
         lines.append(f'    "{ids[arrow.start]}" -> "{ids[arrow.end]}"{f" [{looks}]" if looks else ""};')
     notes = _notes(graph, fallbacks)
     if notes:
@@ -97,10 +85,7 @@ def _kind(graph: Graph[Any], stage: Enum) -> str:
 
 
 def _ids(graph: Graph[Any]) -> Mapping[Enum, str]:
-    """A name for each stage in the picture's source, in the order of the Stage enum.
-
-    In capitals, as Mermaid takes small words such as `end` or `style` for its own.
-    """
+    """A name for each stage, in capitals, as Mermaid takes small words such as `end` or `style` for its own."""
     ids: dict[Enum, str] = {}
     for number, stage in enumerate(graph.stages, 1):
         name = re.sub(r"[^A-Z0-9]+", "_", stage_name(stage).upper()).strip("_")
@@ -110,7 +95,6 @@ def _ids(graph: Graph[Any]) -> Mapping[Enum, str]:
 
 
 def _notes(graph: Graph[Any], fallbacks: bool) -> list[str]:
-    """What the picture leaves out, and what is not said by its shapes alone."""
     notes = []
     if any(arrow.back for arrow in arrows(graph, fallbacks=fallbacks)):
         notes.append("an arrow with two heads: a person may send the run back")
@@ -122,12 +106,11 @@ def _notes(graph: Graph[Any], fallbacks: bool) -> list[str]:
 
 
 def _mermaid_text(text: str) -> str:
-    """Text for a quoted label: all that is no letter, digit, blank, comma or underscore becomes a numbered entity."""
     shown = " ".join(text.split()) or " "  # an empty label is an error there
     return "".join(char if char.isalnum() or char in " ,_" else f"#{ord(char)};" for char in shown)
 
 
 def _dot_text(text: str) -> str:
-    """Text for a quoted label. Graphviz reads escapes such as `\\N` and entities such as `&lt;` in it."""
+    """Graphviz reads escapes such as `\\N` and entities such as `&lt;` in a label."""
     shown = "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
     return shown.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

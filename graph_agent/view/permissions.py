@@ -1,7 +1,6 @@
-"""Who may do what in a graph: for each stage what it reads, calls and writes, and where a run may go from it.
+"""Who may do what in a graph, read off the table that the runtime enforces.
 
-It is read off the same table that the runtime enforces, so it can't say anything else than what holds. The rule: every
-stage has a row, ends too, in the order of the table.
+The rule: every stage has a row, ends too, in the order of the table.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _HEADER = ("stage", "reads", "may call", "owns", "leaves to", "notes")
 
 
 def permissions(graph: Graph[Any], *, width: int = 120) -> str:
-    """The table as text, `width` characters wide, with what `*` and the fallbacks mean below it."""
+    """The table as text, at most `width` characters wide."""
     data = permissions_data(graph)
     text = table(_HEADER, [_row(entry) for entry in data], width=width)
     below = ["* shared: more than one stage may write it"] if graph.shared else []
@@ -31,9 +30,8 @@ def permissions(graph: Graph[Any], *, width: int = 120) -> str:
 def permissions_data(graph: Graph[Any]) -> list[dict[str, Any]]:
     """The table as JSON data, one dict a stage, all with the same keys.
 
-    `kind` is "node", "pause" or "end"; `reads` is None where nothing is declared, so all may be read; `shared` has
-    those of `owns` that other stages may write too; `back` says that a pause may return to the stage it was entered
-    from; `on_limit` and `on_error` name where a run goes from here when its turns are spent or the node fails.
+    `kind` is "node", "pause" or "end"; `reads` is None where all may be read; `shared` has those of `owns` that other
+    stages may write too; `back` says that a pause may return to where it was entered from.
     """
     rows = [_data(graph, stage, entry) for stage, entry in graph.nodes.items()]
     return rows + [_data(graph, end, None) for end in graph.stages if end in graph.ends]
@@ -65,7 +63,6 @@ def _data(graph: Graph[Any], stage: Any, entry: Node | Pause | None) -> dict[str
 
 
 def _ordered(graph: Graph[Any], names: Collection[str]) -> list[str]:
-    """Names of fields in the order in which the state has them."""
     return [field.name for field in fields(graph.state) if field.name in names]
 
 

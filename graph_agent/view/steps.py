@@ -1,4 +1,4 @@
-"""Tables for a terminal, and what a run did in one: a row a step, what it changed and why the run went on."""
+"""Tables for a terminal, and the steps of a run in one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ _BETWEEN = "  "
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 120, right: Collection[int] = ()
 ) -> str:
-    """The lines of a table, the columns numbered in `right` aligned to the right. Ends in a newline.
-
-    A table that cannot be as narrow as `width` is as narrow as it can be: one character a column.
-    """
+    """A table, the columns numbered in `right` aligned to the right, `width` wide or as narrow as it can be."""
     cells = [[_plain(cell) for cell in row] for row in (header, *rows)]
     widths = _widths(cells, width - len(_BETWEEN) * (len(header) - 1))
     head, *body = ([wrap(cell, size) or [""] for cell, size in zip(row, widths, strict=True)] for row in cells)
@@ -29,12 +26,12 @@ def table(
 
 
 def _plain(text: str) -> str:
-    """The text on one line, with nothing in it that a terminal would obey."""
+    """On one line, with nothing that a terminal would obey."""
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
 def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column: what it would like, the widest ones narrowed until all fit."""
+    """What each column would like, the widest ones narrowed until all fit."""
     columns = list(zip(*cells, strict=True))
     widths = [max(1, min(room, max(map(len, column)))) for column in columns]
     words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
@@ -59,11 +56,7 @@ _HEADER = ("step", "node", "changed", "turns", "next", "why")
 
 
 def steps_table(events: Iterable[Event], *, before: Any = None, width: int = 120) -> str:
-    """The steps of a run as text, `width` characters wide.
-
-    `before` is the state that the run started from. Without it the first row names all the fields that its node
-    returned, also those that had the value already.
-    """
+    """The steps of a run. Without `before`, the state it started from, row one has all that its node returned."""
     run = tuple(events)
     states = [before, *(event.state for event in run)]
     rows = [_row(event, earlier) for event, (earlier, _) in zip(run, pairwise(states), strict=True)]

@@ -219,7 +219,7 @@ def test_a_project_that_is_installed_from_where_it_lies_is_tested_as_the_copy(
 def test_thousands_of_installed_files_are_neither_copied_nor_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graph_agent.tools.copying.MAX_ENTRIES", 50)
+    monkeypatch.setattr("graph_agent.tools.workbench.MAX_ENTRIES", 50)
     ws = workspace(tmp_path / "ws")
     for name in (".venv/lib", "node_modules/left-pad", ".tox/py", ".nox/tests", "env/lib"):
         (ws / name).mkdir(parents=True)
@@ -235,7 +235,7 @@ def test_thousands_of_installed_files_are_neither_copied_nor_too_many(
 def test_a_workspace_that_is_too_large_is_a_usage_error_and_leaves_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("graph_agent.tools.copying.MAX_ENTRIES", 2)
+    monkeypatch.setattr("graph_agent.tools.workbench.MAX_ENTRIES", 2)
     ws = workspace(tmp_path / "ws")
     assert main(["repair", str(ws), "--test", UNITTEST, "--run-dir", str(tmp_path / "kept")]) == 2
     assert "more than 2 files" in capsys.readouterr().err

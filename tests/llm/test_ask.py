@@ -10,7 +10,7 @@ import pytest
 from graph_agent.llm.ask import AskError, NotAccepted, NotJSON, NotSchema, Refused, Truncated, aask, ask
 from graph_agent.llm.fake import FakeLLM
 from graph_agent.protocols import LLMError, Reply, Request
-from graph_agent.runtime.schema import json_schema
+from graph_agent.runtime.codec import json_schema
 
 
 @dataclass(frozen=True, kw_only=True)

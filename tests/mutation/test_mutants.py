@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import textwrap
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph_agent.mutation import MutationError, mutants
+from graph_agent.mutation import MutationError, candidates, mutants
 from graph_agent.protocols import GraphAgentError
 
 SMALL_MODULES = ("bisect", "colorsys", "genericpath", "sched", "fnmatch", "keyword", "reprlib", "queue")
@@ -174,3 +178,10 @@ def test_a_source_too_deep_for_python_to_walk_is_an_error_that_says_so() -> None
     source = "x = " + "a + " * 3_000 + "a\n"
     with pytest.raises(MutationError, match="nested"):
         mutants(source)
+
+
+def test_threads_may_make_candidates_side_by_side() -> None:
+    source = Path(textwrap.__file__).read_text(encoding="utf-8")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: [c.mutant for c in islice(candidates({f"{n}.py": source}), 60)], range(4)))
+    assert found == [found[0]] * 4

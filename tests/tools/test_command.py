@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools import command, isolation
+from graph_agent.tools import command
 from graph_agent.tools.command import OUTPUT_LIMIT, CommandResult, Commands, parse_command
 from graph_agent.tools.toolbox import Toolbox
 
@@ -271,7 +271,7 @@ def test_the_output_does_not_tell_where_the_workspace_lies(run: Run, tmp_path: P
 def test_a_loop_that_allocates_for_ever_is_stopped_by_the_memory_limit(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "MEMORY", 200 * 1024**2)
+    monkeypatch.setattr(command, "MEMORY", 200 * 1024**2)
     result = run("x = []\nwhile True: x.append(bytearray(10**7))")
     assert result.exit_code == 1 and "MemoryError" in result.output
 

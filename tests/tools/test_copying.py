@@ -4,9 +4,9 @@ import stat
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools import copying, files
-from graph_agent.tools.copying import apply_files, copy_workspace
+from graph_agent.tools import files, workbench
 from graph_agent.tools.paths import WorkspaceError
+from graph_agent.tools.workbench import apply_files, copy_workspace
 from graph_agent.tools.workspace import Workspace
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, pipes and mode bits as POSIX has them")
@@ -54,7 +54,7 @@ def test_what_is_installed_is_not_copied_and_an_environment_by_a_name_of_its_own
 
 
 def test_a_large_environment_does_not_count_against_the_limit(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(copying, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(workbench, "MAX_ENTRIES", 10)
     (source / "env").mkdir()
     for name in ("pyvenv.cfg", *map(str, range(50))):
         (source / "env" / name).touch()
@@ -106,7 +106,7 @@ def test_a_source_that_is_no_folder_is_refused(source, tmp_path):
 
 
 def test_a_workspace_with_too_many_entries_is_refused(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(copying, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(workbench, "MAX_ENTRIES", 3)
     with pytest.raises(ToolError) as caught:
         copy_workspace(source, tmp_path / "copy")
     assert caught.value.kind == "too_large"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools.difftext import Version, file_diff, quoted_name
+from graph_agent.tools.textedit import Version, file_diff, quoted_name
 from graph_agent.tools.workspace import Limits, Workspace
 
 GIT = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

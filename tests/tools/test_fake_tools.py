@@ -72,7 +72,7 @@ def test_a_view_denies_what_it_does_not_hold():
     view = FakeTools({"read": "a", "edit": "b"}).only(["read"])
     with pytest.raises(ToolDenied, match="there are read"):
         view.call("edit")
-    with pytest.raises(ContextError, match="it has read"):
+    with pytest.raises(ContextError, match="there are read"):
         view.only(["edit"])
 
 

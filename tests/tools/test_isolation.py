@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from graph_agent.tools import command, isolation
-from graph_agent.tools.command import CommandResult, Commands
-from graph_agent.tools.isolation import bubblewrap, choose_isolation, interpreter_of, isolated
+from graph_agent.tools import command
+from graph_agent.tools.command import CommandResult, Commands, bubblewrap, choose_isolation, interpreter_of, isolated
 
 WORKS = pytest.mark.skipif(not bubblewrap()[0], reason=f"no bubblewrap: {bubblewrap()[1]}")
 
@@ -144,7 +143,7 @@ def test_a_failure_of_bubblewrap_itself_is_no_exit_code_of_the_command(tmp_path:
 def test_where_bubblewrap_does_not_work_auto_goes_on_without_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "bubblewrap", lambda: ("", "bwrap is not installed"))
+    monkeypatch.setattr(command, "bubblewrap", lambda: ("", "bwrap is not installed"))
     assert choose_isolation("auto") == ("", "")
     result = run(tmp_path, "print(1)", isolation="auto")
     assert (result.output, result.isolation, result.problem) == ("1\n", "none", "")
@@ -153,7 +152,7 @@ def test_where_bubblewrap_does_not_work_auto_goes_on_without_and_says_so(
 def test_where_bubblewrap_is_asked_for_and_does_not_work_nothing_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "bubblewrap", lambda: ("", "bwrap is not installed"))
+    monkeypatch.setattr(command, "bubblewrap", lambda: ("", "bwrap is not installed"))
     result = run(tmp_path, "open('made', 'w')")
     assert (result.exit_code, result.isolation) == (None, "none")
     assert result.problem == "isolation failed: bwrap is not installed"

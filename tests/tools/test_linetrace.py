@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_agent.tools.command import Commands
-from graph_agent.tools.isolation import bubblewrap
+from graph_agent.tools.command import Commands, bubblewrap
 from graph_agent.tools.linetrace import SCRIPT, Trace, TraceError, read_trace, traced
 from graph_agent.tools.linetrace_script import Log
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from graph_agent.protocols import ToolError
-from graph_agent.tools.search import SHOWN, around
+from graph_agent.tools.files import SHOWN, around
 from graph_agent.tools.workspace import Limits, Workspace
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from graph_agent import Node, Toolbox
-from graph_agent.tools.copying import copy_workspace
-from graph_agent.tools.workbench import Bench, workbench
+from graph_agent.tools.workbench import Bench, copy_workspace, workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.policy import PROTECTED, SOURCES
 

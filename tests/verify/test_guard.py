@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graph_agent.tools.difftext import Version, file_diff
 from graph_agent.tools.files import FileInfo
-from graph_agent.verify.guard import guard_counts, guard_diff, guard_files
-from graph_agent.verify.report import TestCounts
+from graph_agent.tools.textedit import Version, file_diff
+from graph_agent.verify.report import TestCounts, guard_counts, guard_diff, guard_files
 
 
 def diff(old: str, new: str, path: str = "shop.py") -> str:

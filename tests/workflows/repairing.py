@@ -13,12 +13,11 @@ from graph_agent import Context, FakeLLM, FakeTools, StepLimitReached, ToolResul
 from graph_agent.llm.edits import Edit
 from graph_agent.runtime.events import Event
 from graph_agent.tools.command import CommandResult
-from graph_agent.tools.difftext import Version, file_diff
-from graph_agent.tools.files import FileInfo, FileText, sha256
+from graph_agent.tools.files import FileInfo, FileText, Found, sha256
 from graph_agent.tools.linetrace import Trace
-from graph_agent.tools.search import Found
+from graph_agent.tools.textedit import Version, file_diff
 from graph_agent.workflows.repair.graph import GRAPH
-from graph_agent.workflows.repair.nodes.evidence import check_of
+from graph_agent.workflows.repair.nodes.verify import check_of
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import Change, Observation, Plan, Repair, Stage, TaskState, Verification
 

@@ -11,8 +11,8 @@ from graph_agent import ToolError
 from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.events import Event
 from graph_agent.tools.command import CommandResult
+from graph_agent.tools.files import Found, Hit
 from graph_agent.tools.linetrace import Trace
-from graph_agent.tools.search import Found, Hit
 from graph_agent.workflows.repair.policy import Command
 from graph_agent.workflows.repair.state import LinesRun, Observation, Stage, TaskState
 from tests.workflows.repairing import (

@@ -87,7 +87,7 @@ INVALID: dict[str, tuple[Any, str]] = {
     "no steps": (data(steps=[]), "steps is empty"),
     "blank steps": (data(steps=["  "]), "steps is empty"),
     "no edits": (data(edits=[], files_to_change=[]), "edits is empty"),
-    "no cite": (data(cites=[]), "cites is empty"),
+    "no cite": (data(cites=[]), "cites names nothing"),
     "a cite of nothing": (data(cites=["O2", "O99"]), "O99"),
     "a cite of a verification that is not there": (data(cites=["V1"]), "V1"),
     "a file that was not declared": (data(files_to_change=["other.py"]), "files_to_change does not name"),

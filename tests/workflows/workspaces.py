@@ -13,9 +13,8 @@ from typing import Any
 
 from graph_agent import Context, MutationLLM, run_graph
 from graph_agent.runtime.events import Event
-from graph_agent.tools.copying import copy_workspace
 from graph_agent.tools.toolbox import Toolbox
-from graph_agent.tools.workbench import Bench, workbench
+from graph_agent.tools.workbench import Bench, copy_workspace, workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import TaskState

@@ -1,7 +1,6 @@
 """The table of a repair: which stage may read, call, own and lead to what. Start reading here.
 
-A failing test goes in; what comes out is a patch that the policy's commands, the guard and the held-out tests let pass,
-or a stop with a reason. One stage writes files, one stage decides on evidence, and no model stands in either.
+One stage writes files, one stage decides on evidence, and no model stands in either.
 """
 
 from __future__ import annotations

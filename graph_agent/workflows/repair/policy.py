@@ -1,8 +1,6 @@
 """What decides success: the rules of a repair, frozen, outside the state, read by nodes and written by none.
 
-A policy says what may be changed, which commands are the evidence, what a request may not ask for, and how much may be
-done. The rule: it is made before the run starts, and its fingerprint stands in each verification, so a verdict can
-always be traced to the rules it was given under.
+Its fingerprint stands in each verification, so a verdict can be traced to the rules it was given under.
 """
 
 from __future__ import annotations
@@ -41,14 +39,14 @@ FORBIDDEN_MARKS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command that is evidence. A "test" must report a test that passed; for a "check" exit code 0 is enough."""
+    """Evidence. A "test" must report a test that passed; for a "check" exit code 0 is enough."""
 
     argv: tuple[str, ...]
     kind: Literal["test", "check"] = "test"
 
     @property
     def text(self) -> str:
-        """The command as a person writes it, the interpreter by its short name."""
+        """As a person writes it, the interpreter by its short name."""
         program = PurePath(self.argv[0]).name if self.argv else ""
         return " ".join((program, *self.argv[1:]))
 
@@ -58,15 +56,14 @@ class EvaluationPolicy:
     """The rules of one repair.
 
     allowed_root     the workspace must lie in this folder
-    write, protect   glob patterns of what may be changed, and of what may not, which wins (see `tools.paths.matches`)
-    commands         what must succeed
-    holdout          whether there are held-out tests; they run at most `holdout_runs` times, since each run leaks a bit
+    write, protect   globs of what may be changed, and of what may not, which wins (see `tools.paths.matches`)
+    holdout          whether there are held-out tests; each of at most `holdout_runs` runs leaks a bit
     forbidden_words  a request with one of these goes to a person before any model sees it
-    forbidden_marks  regular expressions that no added line may match, besides the guard's own marks
+    forbidden_marks  regular expressions that no added line may match, besides the guard's own
     max_files        how many files a patch may change
-    max_reads        how many sources DIAGNOSE may read; with 2, a state's 12 turns are enough for its 2 retries
-    look_timeout     seconds for one look of DIAGNOSE, a test run or a file; a late one cancels the rest
-    formats          the shapes in which a model may propose edits: the first, and after an invalid answer the next
+    max_reads        how many sources DIAGNOSE may read; with 2, 12 turns are enough for 2 retries
+    look_timeout     seconds for one test run or file in DIAGNOSE; a late one cancels the rest
+    formats          how a model proposes edits: the first, and after an invalid answer the next
     rules            the project's own rules, for REVIEW
     """
 
@@ -86,7 +83,7 @@ class EvaluationPolicy:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal rules have equal fingerprints: the SHA-256 of the policy as JSON."""
+        """The SHA-256 of the policy as JSON."""
         return sha256(dumps(encode(self)).encode()).hexdigest()
 
     @property
@@ -97,20 +94,15 @@ class EvaluationPolicy:
         return matches(path, self.write) and not matches(path, self.protect)
 
     def forbidden_word(self, request: str) -> str | None:
-        """The first word of the policy that a request asks for, whatever its case."""
         found = (word for word in self.forbidden_words if re.search(rf"\b{re.escape(word)}\b", request, re.IGNORECASE))
         return next(found, None)
 
 
 def default_tests(python: str, has_pytest: bool, paths: Collection[str]) -> Command:
-    """The test command of a workspace that names none: pytest where the interpreter has it, else unittest.
-
-    `paths` are the workspace's files. A `tests` folder that is no package is named to unittest, which would not look
-    into it by itself.
-    """
+    """The test command of a workspace with these files that names none: pytest where there is one, else unittest."""
     if has_pytest:
         return Command(argv=(python, "-m", "pytest", "-q"))
     folder = next((name for name in ("tests", "test") if any(path.startswith(f"{name}/") for path in paths)), None)
-    if folder is None or f"{folder}/__init__.py" in paths:
-        return Command(argv=(python, "-m", "unittest", "discover"))
-    return Command(argv=(python, "-m", "unittest", "discover", "-s", folder))
+    # unittest does not look by itself into a folder that is no package
+    start = () if folder is None or f"{folder}/__init__.py" in paths else ("-s", folder)
+    return Command(argv=(python, "-m", "unittest", "discover", *start))

@@ -1,13 +1,8 @@
-"""The routes of a repair: every decision on where to go next, each a pure function of the state.
+"""The routes of a repair: every decision on where to go next, each a pure function of the facts that nodes left.
 
-Theory of operation. A node does its work and leaves facts; a router looks at the facts and at nothing else, so all
-that can happen is written on this page. Three habits hold throughout:
-
-- Evidence first: DONE is reached on a PASS alone, and a PASS is worked out from exit codes, counts and findings.
-- Budget before hope: after a failure the limits are looked at before another try is. `spent_turns` and `retries` only
-  grow, so there is no path that comes here for ever.
-- Doubt goes to a person: what is unknown, forbidden, blocked or out of budget ends at HUMAN with a sentence that says
-  why; only an empty request and a person's own word end at FAILED.
+- Evidence first: DONE is reached on a PASS alone.
+- Budget before hope: limits are looked at before another try is; what is spent only grows, so every run ends.
+- Doubt goes to a person: only an empty request and a person's own word end at FAILED.
 """
 
 from __future__ import annotations
@@ -49,17 +44,17 @@ def route_after_execute(state: TaskState) -> Route:
 
 
 def route_after_verify(state: TaskState) -> Route:
-    """Evidence, then budget, then doubt, and only then another try. The order is the rule."""
     verification = state.verification
     if verification is None:
         return Route(Stage.HUMAN, "nothing was verified")
+    if verification.verdict is Verdict.PASS and state.review:
+        return Route(Stage.REVIEW, f"{verification.id} passed, a review was asked for")
     if verification.verdict is Verdict.PASS:
-        return _after_pass(state)
+        return _finish(state, f"{verification.id} passed: {verification.reason}")
     why = f"{verification.id} is {verification.verdict.value}, {verification.reason}"
-    if state.max_turns is not None and state.spent_turns >= state.max_turns:
-        return Route(Stage.HUMAN, f"{state.spent_turns} of {state.max_turns} turns are spent; {why}")
-    if state.retries >= state.max_retries:
-        return Route(Stage.HUMAN, f"{state.retries} of {state.max_retries} retries are spent; {why}")
+    spent = _turns_spent(state) or _retries_spent(state)
+    if spent:
+        return Route(Stage.HUMAN, f"{spent}; {why}")
     if verification.permission_problem:
         return Route(Stage.HUMAN, f"no edit can mend this: {verification.permission_problem}")
     if verification.verdict is Verdict.UNKNOWN:
@@ -93,7 +88,7 @@ def route_after_review(state: TaskState) -> Route:
 
 
 def route_after_human(state: TaskState) -> Route:
-    """Where a person's answer leads: by their word where they gave one, else by what they changed."""
+    """By a person's word where they gave one, else by what they changed."""
     decided = decision_of(state)
     if state.give_up:
         return Route(Stage.FAILED, "a person gave up")
@@ -103,13 +98,14 @@ def route_after_human(state: TaskState) -> Route:
         return Route(Stage.EXECUTE, "a person lets the plan be carried out")
     if decided == "verify":
         return Route(Stage.VERIFY, "a person asks for another verification")
-    if (decided == "done" and _passed(state)) or (not decided and _patch_accepted(state)):
+    accepted = decided == "done" or (not decided and state.patch_fingerprint in state.approval)
+    if accepted and _passed(state):
         return Route(Stage.DONE, "a person accepts the verified patch")
     return Route(BACK, "a person lets the run go on")
 
 
 def ask_person(state: TaskState) -> Question:
-    """What HUMAN asks: why the run stands here, with what an approval would be for."""
+    """Why the run stands at HUMAN, with what an approval would be for."""
     shown = {
         "why": state.route_reason,
         "risks": (state.risks_fingerprint, *state.risks),
@@ -133,28 +129,22 @@ def refuse_answer(state: TaskState) -> str | None:
     spends = {Stage.DIAGNOSE, Stage.PLAN, Stage.EXECUTE, Stage.REPAIR, Stage.REVIEW}
     route = route_after_human(state)
     target = state.came_from if route.stage is BACK else route.stage
-    if target in spends and state.max_turns is not None and state.max_turns <= state.spent_turns:
-        return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns, or give up"
-    if target is Stage.REPAIR and state.max_retries <= state.retries:
-        return f"{state.retries} of {state.max_retries} retries are spent: raise max_retries, or give up"
-    return _refuse_another_round(state) if target is Stage.VERIFY and decided != "verify" else None
+    # back to VERIFY after a failure is for a repair, so a limit that is spent would only lead here again
+    again = target is Stage.VERIFY and decided != "verify" and _verdict(state) is Verdict.FAIL
+    other = "decide on 'verify' to run the same verification again" if again else "give up"
+    turns, retries = _turns_spent(state), _retries_spent(state)
+    if turns and (again or target in spends):
+        return f"{turns}: raise max_turns, or {other}"
+    if retries and (again or target is Stage.REPAIR):
+        return f"{retries}: raise max_retries, or {other}"
+    return None
 
 
 def decision_of(state: TaskState) -> str:
-    """What a person decided at this pause, "" for nothing. An older decision does not count.
-
-    The pause is the one at which the state stands, or which it has just left: an answer counts as a visit.
-    """
+    """What a person decided at this pause, or the one just left; "" for nothing. An older decision does not count."""
     here = {f"{state.task_id}:{state.steps - 1}", f"{state.task_id}:{state.steps}"}
     latest = state.decisions[-1] if state.decisions else None
     return latest.to if latest is not None and latest.pause in here else ""
-
-
-def _after_pass(state: TaskState) -> Route:
-    assert state.verification is not None
-    if state.review:
-        return Route(Stage.REVIEW, f"{state.verification.id} passed, a review was asked for")
-    return _finish(state, f"{state.verification.id} passed: {state.verification.reason}")
 
 
 def _finish(state: TaskState, why: str) -> Route:
@@ -163,27 +153,24 @@ def _finish(state: TaskState, why: str) -> Route:
     return Route(Stage.DONE, why)
 
 
-def _refuse_another_round(state: TaskState) -> str | None:
-    """Going back to VERIFY after a failure is for a repair, so a limit that is spent would only lead here again."""
-    if state.verification is None or state.verification.verdict is not Verdict.FAIL:
-        return None
-    again = "or decide on 'verify' to run the same verification again"
-    if state.max_turns is not None and state.max_turns <= state.spent_turns:
-        return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns, {again}"
-    if state.max_retries <= state.retries:
-        return f"{state.retries} of {state.max_retries} retries are spent: raise max_retries, {again}"
-    return None
+def _turns_spent(state: TaskState) -> str:
+    spent = state.max_turns is not None and state.spent_turns >= state.max_turns
+    return f"{state.spent_turns} of {state.max_turns} turns are spent" if spent else ""
+
+
+def _retries_spent(state: TaskState) -> str:
+    spent = state.retries >= state.max_retries
+    return f"{state.retries} of {state.max_retries} retries are spent" if spent else ""
 
 
 def _waited_for_approval(state: TaskState) -> bool:
-    """Whether the run stood here for the plan's sake, and the plan is approved now."""
     asked = "plan" in state.approve and state.came_from in (Stage.PLAN, Stage.REPAIR)
     return asked and not state.blocked and state.plan_now is not None and state.plan_approved
 
 
-def _patch_accepted(state: TaskState) -> bool:
-    return _passed(state) and state.patch_fingerprint in state.approval
-
-
 def _passed(state: TaskState) -> bool:
-    return state.verification is not None and state.verification.verdict is Verdict.PASS
+    return _verdict(state) is Verdict.PASS
+
+
+def _verdict(state: TaskState) -> Verdict | None:
+    return state.verification.verdict if state.verification else None

@@ -1,8 +1,7 @@
-"""The state of a repair: what was asked, seen, planned, changed and verified. Nothing in it is believed, all is kept.
+"""The state of a repair: what was asked, seen, planned, changed and verified.
 
-Observations and verifications have ids, `O1`, `V1`, so that a plan can cite them and a reader can look them up. The
-rule: a verdict is worked out from what is recorded beside it (exit codes, counts, findings), so no node and no model
-can write one down.
+The rule: a verdict is worked out from what is recorded beside it (exit codes, counts, findings), so no node and no
+model can write one down.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One command that was run. `ruling` is what its report says; `verdict` believes a PASS only with the numbers."""
+    """One command that was run. `ruling` is what its report says; `verdict` wants the numbers for a PASS."""
 
     kind: Literal["test", "check", "held-out"]
     command: str
@@ -57,7 +56,7 @@ class Check:
 class LinesRun:
     """Which lines of a file the failing and the passing tests ran, and which stand in tracebacks (innermost first).
 
-    How many tests ran each of the lines is in `failing_tests` and `passing_tests`, and `failed` is how many failed.
+    `failing_tests` and `passing_tests` count the tests that ran each line, `failed` those that failed.
     """
 
     path: str
@@ -71,10 +70,7 @@ class LinesRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Something that a tool saw, or that was found wrong with a plan. `source` says by which tool, on what.
-
-    `unfinished` names the tests that were seen to begin and not to end.
-    """
+    """What a tool (`source`) saw, or what is wrong with a plan. `unfinished` names tests that began and did not end."""
 
     id: str
     source: str
@@ -88,7 +84,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a model means to do. `claim` is what it says it will have achieved: kept, and never taken for evidence."""
+    """What a model means to do. `claim` is kept, and never taken for evidence."""
 
     hypothesis: str = described("what is wrong, in one or two sentences")
     steps: tuple[str, ...] = described("what will be done, one sentence a step")
@@ -101,11 +97,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """What a model decided after a failed verification.
-
-    decision  "repair" (there is a new plan), "clarify" (a person must say more) or "human_review" (a person must look)
-    base      what the plan's edits apply to: the "original" text of the files, or the "current" one
-    """
+    """What a model decided after a failed verification."""
 
     decision: str = described("repair, clarify or human_review")
     why: str = described("the reason for the decision, in one or two sentences")
@@ -119,7 +111,7 @@ class Repair:
 
 @dataclass(frozen=True, kw_only=True)
 class FormerPlan:
-    """A plan of PLAN's that a newer one took the place of, when so many `repairs` had been made."""
+    """A plan of PLAN's that was replaced when so many `repairs` had been made."""
 
     plan: Plan
     repairs: int
@@ -127,7 +119,7 @@ class FormerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Something planned: by PLAN, or by a repair (with no plan in it when a person was asked instead)."""
+    """What PLAN or REPAIR came to; `plan` is None when a person was asked instead."""
 
     plan: Plan | None
     base: Literal["original", "current"] = "original"
@@ -135,7 +127,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A write that EXECUTE made. `attempt` is the place, from 0, among the state's `attempts`."""
+    """A write that EXECUTE made. `attempt` is the place in the state's `attempts`."""
 
     path: str
     before: str
@@ -147,8 +139,7 @@ class Change:
 class Verification:
     """One visit of VERIFY: the checks, what the guard found, and what became of the held-out tests.
 
-    `holdout` is "none" where there are none, "not run" when the visible tests or the guard did not pass, "spent" when
-    they have run as often as the policy allows.
+    `holdout` is "not run" when what is visible did not pass, "spent" when they ran as often as the policy allows.
     """
 
     id: str
@@ -171,12 +162,12 @@ class Verification:
 
     @property
     def permission_problem(self) -> str:
-        """The first problem of a kind that only a person can mend: something may not be run, read or written."""
+        """The first problem that only a person can mend: something may not be run, read or written."""
         return next((check.problem for check in self.checks if check.problem.startswith("permission")), "")
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is: the first thing that stands against a pass."""
+        """The first thing that stands against a pass."""
         if self.findings:
             return f"guard: {self.findings[0]}"
         for check in self.checks:
@@ -193,7 +184,7 @@ class Verification:
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """What a second reader said of the patch. A blocker stops the run; nothing in here can pass it."""
+    """What a second reader said of the patch. A blocker stops the run; nothing passes it."""
 
     blockers: tuple[str, ...] = described("what must not be merged, one sentence each; empty when there is nothing")
     comments: tuple[str, ...] = described("what could be better, one sentence each", default=())
@@ -201,7 +192,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """Where a person sends the run on. `pause` is the id of the pause that this answers, so it counts only once."""
+    """Where a person sends the run on from the pause with this id: it counts only once."""
 
     pause: str
     to: Literal["back", "plan", "execute", "verify", "done"]
@@ -209,10 +200,9 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskState(GraphState):
-    """One task. What no node owns is a constant: max_retries, max_turns, review, approve.
+    """One task. `approve` names what waits for a person: "plan" (each plan), "finish" (the patch).
 
-    `approve` names what waits for a person: "plan" (each plan before it is carried out), "finish" (the patch). A person
-    approves by fingerprint, so an approval is for what was shown and for nothing that came after.
+    A person approves by fingerprint, so for what was shown and for nothing that came after.
     """
 
     stage: Stage = Stage.INTAKE
@@ -239,7 +229,6 @@ class TaskState(GraphState):
 
     @property
     def verification(self) -> Verification | None:
-        """The latest; the failed ones before it stay where they are."""
         return self.verifications[-1] if self.verifications else None
 
     @property
@@ -248,7 +237,7 @@ class TaskState(GraphState):
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """All that was planned, in order: a plan, the repairs that followed it, the plan after those, and so on."""
+        """In order: a plan, the repairs that followed it, the plan after those, and so on."""
         plans = [(former.plan, former.repairs) for former in self.former_plans]
         found: list[Attempt] = []
         start = 0
@@ -259,17 +248,15 @@ class TaskState(GraphState):
 
     @property
     def attempt(self) -> int:
-        """The place of the present attempt among `attempts`."""
+        """The place of the latest of `attempts`."""
         return len(self.former_plans) + len(self.repairs)
 
     @property
     def plan_now(self) -> Plan | None:
-        """The plan to be carried out: the latest of PLAN or REPAIR, whichever came last."""
         return self.attempts[-1].plan
 
     @property
     def risks_fingerprint(self) -> str:
-        """What a person approves: the risks as they are known now. A new one makes an approval void."""
         return _fingerprint("risks", *self.risks)
 
     @property
@@ -286,7 +273,6 @@ class TaskState(GraphState):
 
     @property
     def plan_approved(self) -> bool:
-        """Whether the present plan may be carried out, as far as a person has a say in it."""
         return "plan" not in self.approve or self.plan_fingerprint in self.approval
 
     @property
@@ -299,7 +285,7 @@ class TaskState(GraphState):
 
 
 def next_id(letter: str, items: tuple[object, ...]) -> str:
-    """The id of the item that will follow: `O4` after three observations."""
+    """The id of the item to come: `O4` after three observations."""
     return f"{letter}{len(items) + 1}"
 
 

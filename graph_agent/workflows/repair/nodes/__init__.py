@@ -1,10 +1,8 @@
-"""What happens at each stage, one file a stage. `evidence.py` and `proposing.py` hold what two of them share."""
+"""What happens at each stage."""
 
-from graph_agent.workflows.repair.nodes.diagnose import diagnose
+from graph_agent.workflows.repair.nodes.diagnose import diagnose, intake
 from graph_agent.workflows.repair.nodes.execute import execute
-from graph_agent.workflows.repair.nodes.intake import intake
-from graph_agent.workflows.repair.nodes.plan import plan
-from graph_agent.workflows.repair.nodes.repair import repair
+from graph_agent.workflows.repair.nodes.plan import plan, repair
 from graph_agent.workflows.repair.nodes.review import review
 from graph_agent.workflows.repair.nodes.verify import verify
 

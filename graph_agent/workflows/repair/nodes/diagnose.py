@@ -1,32 +1,60 @@
-"""DIAGNOSE: look, and keep what was seen. No opinion is formed here; an observation is what a tool returned.
+"""INTAKE and DIAGNOSE: what is there before any plan, by rules and tools alone.
 
-The test commands run side by side, the diff shows what they left behind, the failing command runs once more under a
-tracer, then the files that it points at are read. The rule: a run goes on only when something fails that can be read.
+The rule: a run goes on only when it may, and when something fails that can be read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from graph_agent.protocols import Context, ToolError, ToolResult
 from graph_agent.runtime.fanout import fan_out
 from graph_agent.verify.report import Verdict, traceback_places
-from graph_agent.workflows.repair.nodes.evidence import check_of, fails, shortened, stable
+from graph_agent.workflows.repair.nodes.verify import check_of, fails, shortened, stable
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import LinesRun, Observation, TaskState
 
 WORKERS = 4
 MOST_OUTPUT = 8_000  # characters of a test run's output that an observation keeps
 _DIFFERS = re.compile(r'^diff --git "?a/(.*?)"? "?b/', re.MULTILINE)
+_TRACED = ("failing", "passing", "traceback", "failing_tests", "passing_tests")
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
 
 
+def intake(state: TaskState, ctx: Context) -> dict[str, Any]:
+    """May this be worked on at all? Takes down what each file is, so that the guard can tell what changed."""
+    policy: EvaluationPolicy = ctx.policy
+    if not state.request.strip():
+        return {"blocked": ""}  # the router ends an empty request; a person has nothing to answer
+    forbidden = _forbidden(state, policy)
+    if forbidden:
+        return {"risks": (forbidden,), "blocked": forbidden}
+    workspace = PurePath(state.workspace)
+    if ".." in workspace.parts or not workspace.is_relative_to(policy.allowed_root):
+        return {"blocked": f"the workspace is outside of the allowed root: {state.workspace}"}
+    listed = ctx.tools.call("list_files")
+    if not listed.ok:
+        return {"blocked": f"the workspace can't be listed: {listed.error}"}
+    if not any(policy.may_write(file.path) for file in listed.value):
+        globs = ", ".join(policy.write)
+        return {"blocked": f"no file may be changed: none of {len(listed.value)} files matches {globs}"}
+    return {"baseline": tuple(listed.value), "blocked": ""}
+
+
+def _forbidden(state: TaskState, policy: EvaluationPolicy) -> str:
+    """What only a person may decide on and has not."""
+    word = policy.forbidden_word(state.request)
+    risk = f"the request says {word!r}, which only a person may decide on" if word else ""
+    return "" if risk in state.risks and state.risk == "low" else risk
+
+
 def diagnose(state: TaskState, ctx: Context) -> dict[str, Any]:
-    """Run, trace, read; return the observations, and why the run can't go on where it can't."""
+    """Run the tests, trace the failing ones, read what they point at; keep what the tools returned."""
     look = _Look(state=state, ctx=ctx, policy=ctx.policy)
     blocked = _run_tests(look) or _left_behind(look) or _read_sources(look)
     return {"observations": tuple(look.seen), "risks": tuple(look.risks), "blocked": blocked}
@@ -34,36 +62,30 @@ def diagnose(state: TaskState, ctx: Context) -> dict[str, Any]:
 
 @dataclass
 class _Look:
-    """One look at the workspace while it is taken: nothing of it outlives the node but what it returns."""
-
     state: TaskState
     ctx: Context
     policy: EvaluationPolicy
     seen: list[Observation] = field(default_factory=list)
     risks: list[str] = field(default_factory=list)
-    lines: dict[str, LinesRun] = field(default_factory=dict)
     failing: Command | None = None
     output: str = ""
     diff: str = ""
 
-    def observe(self, source: str, text: str, **more: Any) -> Observation:
+    def observe(self, source: str, text: str, **more: Any) -> None:
         number = len(self.state.observations) + len(self.seen) + 1
-        seen = Observation(id=f"O{number}", source=source, text=text, **more)
-        self.seen.append(seen)
-        return seen
+        self.seen.append(Observation(id=f"O{number}", source=source, text=text, **more))
 
-    def call_all(self, calls: Iterable[Callable[[], ToolResult]]) -> list[ToolResult | str]:
-        """The results in order; a sentence where there is none."""
-        jobs = list(calls)
+    def call(self, tool: str, *inputs: dict[str, Any]) -> list[ToolResult | str]:
+        """Side by side; the results in order, a sentence where there is none."""
+        jobs = [partial(self.ctx.tools.call, tool, **given) for given in inputs]
         outcomes = fan_out(jobs, workers=WORKERS, job_timeout=self.policy.look_timeout, on_timeout="cancel_rest")
         return [one.value if one.ok and one.value else f"{one.status}: {one.error or ''}" for one in outcomes]
 
-    def read(self, paths: Iterable[str]) -> list[str]:
-        """Read files side by side; returns what could not be read."""
-        wanted = list(paths)
-        results = self.call_all(partial(self.ctx.tools.call, "read_file", path=path) for path in wanted)
+    def read(self, paths: list[str]) -> list[str]:
+        """Returns what could not be read."""
+        results = self.call("read_file", *({"path": path} for path in paths))
         unread = []
-        for path, result in zip(wanted, results, strict=True):
+        for path, result in zip(paths, results, strict=True):
             if isinstance(result, ToolResult) and result.ok and not result.value.truncated:
                 self.observe("read_file", result.value.text, path=path, sha256=result.value.sha256)
             else:
@@ -72,10 +94,10 @@ class _Look:
 
 
 def _run_tests(look: _Look) -> str:
-    """Run the policy's tests, then look at the diff. Returns why the run can't go on, or ""."""
+    """Returns why the run can't go on, or ""."""
     commands = look.policy.tests
-    results = look.call_all(partial(look.ctx.tools.call, "run_command", argv=command.argv) for command in commands)
-    (diff,) = look.call_all([partial(look.ctx.tools.call, "diff")])
+    results = look.call("run_command", *({"argv": command.argv} for command in commands))
+    (diff,) = look.call("diff", {})
     if isinstance(diff, ToolResult) and diff.ok:
         look.diff = diff.value
         look.observe("diff", shortened(look.diff, MOST_OUTPUT) or "nothing differs from the baseline")
@@ -90,7 +112,7 @@ def _run_tests(look: _Look) -> str:
 
 
 def _left_behind(look: _Look) -> str:
-    """Why no patch could ever pass the guard: the tests, or somebody, changed what may not change. Else ""."""
+    """Why no patch could ever pass the guard, or ""."""
     paths = [path for path in _DIFFERS.findall(look.diff) if not look.policy.may_write(path)]
     if not paths:
         return ""
@@ -98,7 +120,7 @@ def _left_behind(look: _Look) -> str:
 
 
 def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str:
-    """Keep one run. Returns why it proves nothing, or ""."""
+    """Returns why the run proves nothing, or ""."""
     if isinstance(result, str):
         look.observe(f"run_command {command.text}", f"the command did not come to an end: {result}")
         return f"no test runs: {command.text}: {result}"
@@ -115,7 +137,6 @@ def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str
 
 
 def _read_sources(look: _Look) -> str:
-    """Trace the failing command, then read the failing test and the sources it points at."""
     trace = _trace(look)
     known = {file.path for file in look.state.baseline}
     pointed = [path for path, _ in traceback_places(look.output) if path in known]
@@ -124,9 +145,7 @@ def _read_sources(look: _Look) -> str:
     unread = look.read(tests[:1])
     if unread:
         return f"the failing test can't be read: {unread[0]}"
-    sources = list(
-        dict.fromkeys(path for path in _suspects(look, trace, pointed, known) if look.policy.may_write(path))
-    )
+    sources = list(dict.fromkeys(filter(look.policy.may_write, _suspects(look, trace, pointed, known))))
     unread = look.read(sources[: look.policy.max_reads])
     if not any(look.policy.may_write(one.path) for one in look.seen if one.source == "read_file"):
         return f"no source that the failing test points at can be read: {'; '.join(unread) or 'none was found'}"
@@ -136,7 +155,7 @@ def _read_sources(look: _Look) -> str:
 
 
 def _suspects(look: _Look, trace: Any, pointed: list[str], known: set[str]) -> Iterator[str]:
-    """Paths, the likeliest first: in a traceback, then run by failing tests, then named in one, then all others."""
+    """The likeliest first: in a traceback, then run by failing tests, then named in one, then all others."""
     yield from pointed
     if trace is not None:
         yield from (path for path in trace.traceback if path in known)
@@ -150,7 +169,7 @@ def _suspects(look: _Look, trace: Any, pointed: list[str], known: set[str]) -> I
 
 
 def _defining(look: _Look) -> Iterator[str]:
-    """Files that define what the failing test calls: for a workspace whose tests can't be traced."""
+    """Files that define what the failing test calls, when it can't be traced."""
     test = next((one.text for one in look.seen if one.source == "read_file"), look.output)
     names = [name for name in dict.fromkeys(_CALLED.findall(test)) if not name.startswith(("test", "assert"))]
     if not names:
@@ -162,9 +181,8 @@ def _defining(look: _Look) -> Iterator[str]:
 
 
 def _trace(look: _Look) -> Any:
-    """Which lines the failing and the passing tests run; None, and an observation why, where that can't be told."""
     assert look.failing is not None
-    result = look.call_all([partial(look.ctx.tools.call, "trace_tests", argv=look.failing.argv)])[0]
+    (result,) = look.call("trace_tests", {"argv": look.failing.argv})
     if not isinstance(result, ToolResult) or not result.ok:
         look.observe("trace_tests", f"the tests could not be traced: {_why(result)}")
         return None
@@ -173,12 +191,8 @@ def _trace(look: _Look) -> Any:
     lines = tuple(
         LinesRun(
             path=path,
-            failing=trace.failing.get(path, ()),
-            passing=trace.passing.get(path, ()),
-            traceback=trace.traceback.get(path, ()),
-            failing_tests=trace.failing_tests.get(path, ()),
-            passing_tests=trace.passing_tests.get(path, ()),
             failed=trace.failed,
+            **{name: getattr(trace, name).get(path, ()) for name in _TRACED},
         )
         for path in paths
         if look.policy.may_write(path)

@@ -1,16 +1,16 @@
-"""EXECUTE: the only hand on the pen. It carries out the plan as it stands, file by file, and records each write.
+"""EXECUTE: the only stage that writes. It carries out the plan as it stands and records each write.
 
-It has no model and no opinion. Each write names the hash that the file is expected to have, so a write that was made
-already is found in place, and a file that a stranger changed meanwhile is left alone.
+Each write names the hash that the file is expected to have, so a write that was made already is found in place, and a
+file that a stranger changed meanwhile is left alone.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from graph_agent.protocols import Context, ToolResult
+from graph_agent.protocols import Context
 from graph_agent.tools.textedit import TextEdit
-from graph_agent.workflows.repair.nodes.proposing import by_path
+from graph_agent.workflows.repair.nodes.plan import by_path
 from graph_agent.workflows.repair.state import Change, TaskState
 
 
@@ -25,16 +25,17 @@ def execute(state: TaskState, ctx: Context) -> dict[str, Any]:
     undone = [path for path in _changed(state) if base == "original" and path not in wanted]
     ctx.reserve(len(undone) + len(wanted))
     changes: list[Change] = []
-    for path in undone:
-        blocked = _record(state, changes, ctx.tools.call("restore_file", path=path))
-        if blocked:
+    for path in (*undone, *wanted):
+        if path in wanted:
+            put = tuple(TextEdit(edit.old, edit.new) for edit in wanted[path])
+            called = ctx.tools.call("edit_file", path=path, edits=put, on=base, before=_expected(state, path))
+        else:
+            called = ctx.tools.call("restore_file", path=path)
+        if called.error is not None:
+            blocked = f"{called.tool} could not be done ({called.error.kind}): {called.error}"
             return {"changes": tuple(changes), "blocked": blocked}
-    for path, edits in wanted.items():
-        put = tuple(TextEdit(edit.old, edit.new) for edit in edits)
-        called = ctx.tools.call("edit_file", path=path, edits=put, on=base, before=_expected(state, path))
-        blocked = _record(state, changes, called)
-        if blocked:
-            return {"changes": tuple(changes), "blocked": blocked}
+        done = called.value
+        changes.append(Change(path=done.path, before=done.before, after=done.after, attempt=state.attempt))
     return {"changes": tuple(changes), "blocked": ""}
 
 
@@ -46,16 +47,7 @@ def _refusal(state: TaskState) -> str:
     return "" if state.plan_approved else "nobody approved this plan"
 
 
-def _record(state: TaskState, changes: list[Change], called: ToolResult) -> str:
-    if called.error is not None:
-        return f"{called.tool} could not be done ({called.error.kind}): {called.error}"
-    done = called.value
-    changes.append(Change(path=done.path, before=done.before, after=done.after, attempt=state.attempt))
-    return ""
-
-
 def _changed(state: TaskState) -> list[str]:
-    """Files that hold something else than at first, as far as the run knows."""
     first = {file.path: file.sha256 for file in state.baseline}
     now = {change.path: change.after for change in state.changes}
     return sorted(path for path, after in now.items() if after != first.get(path))

@@ -1,16 +1,11 @@
-"""REVIEW: a second reader sees the request, the diff and the evidence; not the plan, and not how it came about.
-
-It can stop a run and can't pass one: VERIFY has passed it already, and a reader's praise is no evidence.
-"""
+"""REVIEW: a reader sees the request, the diff and the evidence, not the plan. It can stop a run, not pass one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from graph_agent.llm.ask import ask
-from graph_agent.llm.ask import AskError
+from graph_agent.llm.ask import AskError, ask
 from graph_agent.protocols import Context, Request
-from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Review, TaskState
 
 INSTRUCTIONS = """\
@@ -20,19 +15,17 @@ not met, something else breaks, a rule of the project is broken. Everything else
 
 def review(state: TaskState, ctx: Context) -> dict[str, Any]:
     """Ask for blockers. What can't be read as a review is no approval."""
-    policy: EvaluationPolicy = ctx.policy
     diff = ctx.tools.call("diff")
     if not diff.ok:
         return {"blocked": f"the patch can't be reviewed: {diff.error}"}
-    verification = state.verification
     context = {
         "request": state.request,
         "diff": diff.value,
         "evidence": [
             {"command": one.command, "exit_code": one.exit_code, "verdict": one.verdict.value}
-            for one in (verification.checks if verification else ())
+            for one in (state.verification.checks if state.verification else ())
         ],
-        "project_rules": policy.rules,
+        "project_rules": ctx.policy.rules,
     }
     try:
         found = ask(ctx.llm, Request(instructions=INSTRUCTIONS, context=context), Review)
