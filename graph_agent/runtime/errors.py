@@ -1,7 +1,7 @@
 """The errors of the runtime: each has the facts a program needs and a sentence for a person.
 
 What went wrong during a run carries `state`, the last state that holds (its turns counted): mend the cause and hand
-that state back to `run_graph`. The signal that a node must not catch is no `Exception`: see `visit.py`.
+that state back to `run_graph`. The signal that a node must not catch is no `Exception`: see `limits.py`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from graph_agent.protocols import GraphAgentError, ToolDenied
 from graph_agent.runtime.fanout import FanOutError, Outcome, Token, fan_out
-from graph_agent.runtime.visit import BudgetSpent, Meter
+from graph_agent.runtime.limits import BudgetSpent, Meter
 
 LONG = 30.0  # nothing here lasts so long unless it is broken
 

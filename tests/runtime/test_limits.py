@@ -22,7 +22,7 @@ from graph_agent import (
     run_graph,
 )
 from graph_agent.runtime.errors import ArgumentError
-from graph_agent.runtime.visit import BudgetSpent, Meter
+from graph_agent.runtime.limits import BudgetSpent, Meter
 from graph_agent.tools.toolbox import FunctionTool
 from tests.runtime.counting import Count, Echo, Stage, ask_model, counting, start
 
