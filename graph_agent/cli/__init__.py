@@ -20,7 +20,7 @@ from graph_agent.cli import exits
 from graph_agent.cli.exits import DONE, FAILED, Terminated, UsageError
 from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.errors import nearest
-from graph_agent.runtime.quoting import is_unicode
+from graph_agent.runtime.jsontext import is_unicode
 
 COMMANDS = {
     "repair": "turn a failing test into a verified patch",

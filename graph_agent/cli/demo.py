@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from graph_agent.cli.exits import DONE, WAITING, UsageError
+from graph_agent.cli.exits import DONE, WAITING
 from graph_agent.llm.edits import Edit
 from graph_agent.llm.fake import FakeLLM
 from graph_agent.protocols import Context
@@ -42,18 +42,16 @@ RIGHT = Edit(path="shop.py", old="sum(prices) - discount", new="sum(prices) * (1
 TESTS = Command(argv=("python3", "-m", "pytest", "-q"))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--width", type=int, default=120, metavar="N", help="columns of the table, at least 40 (120)")
+def add_options(_: argparse.ArgumentParser) -> None:
+    """It has none."""
 
 
-def run(options: argparse.Namespace) -> int:
-    if options.width < 40:
-        raise UsageError(f"--width {options.width}: give 40 columns or more")
+def run(_: argparse.Namespace) -> int:
     events: list[Event] = []
     state, ctx = simulated_repair()
     with ctx.llm:
         final = run_graph(GRAPH, state, ctx, on_event=events.append)
-    print(steps_table(events, before=state, width=options.width))
+    print(steps_table(events, before=state))
     print(f"\n{final.stage}: {final.route_reason}")
     return DONE if final.stage is Stage.DONE else WAITING
 

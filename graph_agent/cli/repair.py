@@ -19,7 +19,7 @@ from graph_agent.cli.runfolder import RunFolder, new_run, runs_folder
 from graph_agent.protocols import Context, ToolError
 from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, trace_line
-from graph_agent.runtime.quoting import is_unicode
+from graph_agent.runtime.jsontext import is_unicode
 from graph_agent.runtime.run import run_graph
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.process import end_all

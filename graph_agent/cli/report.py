@@ -84,7 +84,7 @@ def _for_a_person(options: argparse.Namespace, state: TaskState, folder: Path) -
     if verified and state.came_from is Stage.VERIFY and state.retries >= state.max_retries:
         return [f"to allow more: {_again(options, '--retries', str(2 * max(1, state.max_retries)))}"]
     if state.came_from is Stage.DIAGNOSE:
-        return [f"name the command whose tests fail: {_again(options, '--test', 'CMD')}"]
+        return ["give the command whose tests fail as --test CMD, or more time with --timeout SECONDS"]
     if state.came_from is Stage.INTAKE:
         return [
             f"ask for something else, or allow other files: {_again(options, '--request', 'TEXT', '--allow', 'GLOB')}"

@@ -17,7 +17,7 @@ from graph_agent.protocols import LLM, Json, LLMError, Reply, Request
 from graph_agent.runtime import jsontext
 from graph_agent.runtime.codec import decode, json_schema
 from graph_agent.runtime.errors import CodecError
-from graph_agent.runtime.quoting import quote
+from graph_agent.runtime.jsontext import quote
 
 T = TypeVar("T")
 _OPENING_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\r?$", re.MULTILINE)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from graph_agent.protocols import GraphAgentError, Reply, Request
 from graph_agent.runtime.codec import encode
-from graph_agent.runtime.quoting import quote
+from graph_agent.runtime.jsontext import quote
 
 Scripted: TypeAlias = object
 """A text, a `Reply`, an error to raise, JSON data (dict or list), or a dataclass, which is sent as its JSON."""

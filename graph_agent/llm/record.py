@@ -19,7 +19,7 @@ from typing import Any
 
 from graph_agent.protocols import LLM, GraphAgentError, LLMError, Reply, Request
 from graph_agent.runtime.codec import decode
-from graph_agent.runtime.quoting import quote
+from graph_agent.runtime.jsontext import quote
 
 
 class RecordingError(GraphAgentError):

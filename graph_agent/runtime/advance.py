@@ -21,10 +21,11 @@ from graph_agent.runtime.errors import (
 )
 from graph_agent.runtime.graph import BACK, Graph, Route, Step, stage_name
 from graph_agent.runtime.state import RUNTIME_FIELDS, Append, GraphState
-from graph_agent.runtime.typecheck import hints, misfit
+from graph_agent.runtime.typecheck import checker, hints, misfit
 
 S = TypeVar("S", bound=GraphState)
 
+_is_text = checker(str)
 _NOT_OWNED = (lambda _: False, None)
 _new: Any = object.__new__
 _set_fields: Any = GraphState.__dict__["__dict__"].__set__  # the cheap way into a frozen instance
@@ -94,7 +95,7 @@ def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0
     Raises `NodeError` where there is no `on_error`, or it is the one that raised.
     """
     step = step_at(graph, state)
-    reason = f"{step.stage} failed: {type(error).__name__}: {error}"
+    reason = f"{step.stage} failed: {_said(error)}"
     if graph.on_error is None or step.member is graph.on_error:
         raise NodeError(reason, state=charged(graph, state, turns), error=error) from error
     return _diverted(graph, state, graph.on_error, reason, turns=turns, visits=1)
@@ -124,8 +125,9 @@ def check_state(graph: Graph[S], state: S) -> None:
         if not check(getattr(state, name)):
             path, wrong = _misfit(graph, name, getattr(state, name))
             raise StateError(f"the state does not fit: {path} {wrong}", state=state)
-    if state.max_turns is not None and state.max_turns < 0:
-        raise StateError(f"max_turns is {state.max_turns}: give 0 or more, or None for no limit", state=state)
+    for name in ("max_turns", "spent_turns", "steps"):
+        if (getattr(state, name) or 0) < 0:
+            raise StateError(f"{name} is {getattr(state, name)}: give 0 or more", state=state)
 
 
 def _foreign(graph: Graph[Any], state: object) -> StateError:
@@ -184,15 +186,16 @@ def _routed(graph: Graph[S], step: Step, before: S, fields: dict[str, Any]) -> R
     try:
         route = router(merged)
     except Exception as error:  # and so may a router
-        text = f"the router after {step.stage} failed: {type(error).__name__}: {error}"
+        text = f"the router after {step.stage} failed: {_said(error)}"
         raise RouteError(text, state=before) from error
     if (
         type(route) is Route
-        and type(route.reason) is str
+        and _is_text(route.reason)
         and (type(route.stage) is type(before.stage) or route.stage is BACK)  # a StrEnum's member equals its text
         and route.stage in step.exits
     ):
         return route
+    _closed(route)
     allowed = ", ".join(sorted(stage_name(stage) for stage in step.exits))
     text = f"the router after {step.stage} returned {_shown(route)}: it may return a Route to {allowed}"
     raise RouteError(text, state=before)
@@ -216,9 +219,25 @@ def _diverted(graph: Graph[S], state: S, stage: Enum, reason: str, *, turns: int
     return _made(graph, state, {**state.__dict__, **changed})
 
 
+def _said(error: BaseException) -> str:
+    """An error as text that a state can hold, whatever its own `__str__` does."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  # a stranger's __str__
+        text = type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _closed(value: object) -> bool:
+    """Close what nobody will await, so that no warning comes besides the error."""
+    coroutine = hasattr(value, "cr_frame") and hasattr(value, "close")
+    if coroutine:
+        value.close()  # type: ignore[attr-defined]
+    return coroutine
+
+
 def _refuse_value(step: Step, state: GraphState, patch: object) -> NoReturn:
-    if hasattr(patch, "close") and hasattr(patch, "cr_frame"):
-        patch.close()  # never to be awaited: no warning besides the error
+    if _closed(patch):
         text = f"{step.stage} is a coroutine function: run it with arun_graph"
     elif isinstance(patch, GraphState):
         text = f"{step.stage} returned a whole {type(patch).__name__}: return a dict of the fields that changed"

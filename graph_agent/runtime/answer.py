@@ -39,7 +39,7 @@ def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_
     merged = apply_patch(graph, state, patch)
     allowed = question(graph, state).choices
     for name, value in (patch or {}).items():
-        if name in allowed and value not in allowed[name]:
+        if name in allowed and not any(type(one) is type(value) and one == value for one in allowed[name]):
             choices = ", ".join(map(repr, allowed[name]))
             raise AnswerError(f"{name}={value!r} is not among the choices: {choices}", state=state, field=name)
     if merged.max_turns is not None and merged.max_turns < 0:
@@ -62,7 +62,7 @@ def _pause(graph: Graph[S], state: S) -> Pause:
 def _check_id(state: GraphState, given: str | None) -> None:
     expected = pause_id(state)
     if given is not None and given != expected:
-        task, _, steps = given.rpartition(":")
+        task, _, steps = str(given).rpartition(":")
         earlier = task == state.task_id and steps.isdecimal() and int(steps) < state.steps
         why = "was answered before" if earlier else "is not of this run"
         raise AnswerError(f"pause {given} {why}: the run waits at {expected}", state=state)

@@ -14,7 +14,7 @@ from typing import Any
 from graph_agent.protocols import Json
 from graph_agent.runtime import jsontext
 from graph_agent.runtime.errors import CodecError, nearest
-from graph_agent.runtime.quoting import MOST, got, join, quote
+from graph_agent.runtime.jsontext import MOST, got, join, quote
 from graph_agent.runtime.shapes import Choice, Constants, Fixed, Many, Plain, Record, Shape, Table, Text, shape_of
 from graph_agent.runtime.typecheck import check_of, misfit_of
 

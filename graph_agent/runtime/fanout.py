@@ -20,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from graph_agent.protocols import GraphAgentError, ToolDenied
-from graph_agent.runtime.quoting import quote
+from graph_agent.runtime.jsontext import quote
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -154,10 +154,10 @@ class _Batch(Generic[T]):
     on_timeout: OnTimeout
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
+        if type(self.workers) is not int or self.workers < 1:
             raise FanOutError(f"workers is {self.workers!r}: give a whole number, 1 or more")
         for seconds in (self.timeout, self.job_timeout):
-            if seconds is not None and not 0 < seconds < inf:
+            if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds < inf):
                 raise FanOutError(f"a timeout is {seconds!r}: give seconds above 0, or None for no limit")
         for word, allowed in ((self.on_error, get_args(OnError)), (self.on_timeout, get_args(OnTimeout))):
             if word not in allowed:

@@ -1,24 +1,74 @@
 """JSON text, strictly: what is written can be read by any reader, and what is read has one meaning.
 
 Python's own reader takes NaN, turns 1e999 into infinity and lets the last of two equal keys win. Here that is a
-`CodecError`.
+`CodecError`. Also here: how a message shows a value, a type and a place, short and the same in equal runs.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from math import isfinite
-from typing import Any
+from reprlib import Repr
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from graph_agent.protocols import Json
 from graph_agent.runtime.errors import CodecError
-from graph_agent.runtime.quoting import is_unicode, quote
+
+MOST = 80
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
+
+def quote(value: object) -> str:
+    """Its repr, cut to `MOST` characters and without memory addresses."""
+    try:
+        text = _ADDRESS.sub("", _SHORT.repr(value))
+    except Exception:  # noqa: BLE001  # a stranger's __repr__
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
+
+
+def got(value: object) -> str:
+    """The tail of a complaint: `got True (bool)`."""
+    return "got None" if value is None else f"got {quote(value)} ({type_name(type(value))})"
+
+
+def join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def type_name(tp: Any) -> str:
+    """A type as a person writes it: "tuple[str, ...]", "int | None", "Stage"."""
+    origin, args = get_origin(tp), get_args(tp)
+    if origin in (Union, UnionType):
+        return " | ".join(map(type_name, args))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(quote, args))}]"
+    if args:
+        return f"{type_name(origin)}[{', '.join(map(type_name, args))}]"
+    if tp in (None, NoneType, ...):
+        return "..." if tp is ... else "None"
+    return tp.__qualname__.rpartition("<locals>.")[2] if isinstance(tp, type) else quote(tp)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it is free of lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 DEEPEST = 100  # lists and objects within one another
 
 
 def loads(text: str | bytes) -> Json:
     """The data that a JSON text stands for. Raises `CodecError`."""
+    import json  # a graph that saves nothing does without
+
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         data: Json = json.loads(text, object_pairs_hook=_without_twins)
@@ -30,6 +80,8 @@ def loads(text: str | bytes) -> Json:
 
 def dumps(data: Json) -> str:
     """Compact text, keys in their order. Raises `CodecError` for what `loads` would not read."""
+    import json
+
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

@@ -33,6 +33,7 @@ class Meter:
     model_calls = 0
     tokens_in = 0
     tokens_out = 0
+    refused = 0
     tool_uses: tuple[ToolUse, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -49,8 +50,7 @@ class Meter:
             if not self.metered:
                 return
             fresh = max(0, turns - self.reserved)
-            if self.left is not None and fresh > self.left:
-                raise BudgetSpent(turns)
+            self._check(fresh, turns)
             self.reserved -= turns - fresh
             self._take(fresh)
             self.turns += turns
@@ -61,8 +61,7 @@ class Meter:
             raise ArgumentError(f"reserve({turns!r}): give a number of turns, 0 or more")
         with self._lock:
             self._use()
-            if self.left is not None and turns > self.left:
-                raise BudgetSpent(turns)
+            self._check(turns, turns)
             self._take(turns)
             self.reserved += turns
 
@@ -94,6 +93,11 @@ class Meter:
         with self._lock:
             self._open = False
             return self.turns
+
+    def _check(self, fresh: int, wanted: int) -> None:
+        if self.left is not None and fresh > self.left:
+            self.refused = wanted  # remembered, should a node swallow the signal
+            raise BudgetSpent(wanted)
 
     def _take(self, turns: int) -> None:
         if self.left is not None:

@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from graph_agent.runtime.errors import CodecError
-from graph_agent.runtime.quoting import quote, type_name
+from graph_agent.runtime.jsontext import quote, type_name
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from graph_agent.runtime.errors import CodecError
-from graph_agent.runtime.quoting import got, is_unicode, join, quote, type_name
+from graph_agent.runtime.jsontext import got, is_unicode, join, quote, type_name
 from graph_agent.runtime.shapes import (
     Choice,
     Constants,

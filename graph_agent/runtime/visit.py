@@ -50,6 +50,9 @@ class Visit(Generic[S]):
 
     def returned(self, patch: Any) -> None:
         """The node returned: take the step. Raises `PatchError` or `RouteError`."""
+        if self.account.refused:  # the node caught the signal: it is stopped all the same
+            self._stop(started=True, wanted=self.account.refused)
+            return
         turns = self._close() if self.step.calls or self.account.used else 0
         try:
             self.after = take(self.graph, self.step, self.state, patch, turns)
@@ -61,8 +64,8 @@ class Visit(Generic[S]):
 
     def raised(self, error: BaseException) -> None:
         """Try again, go where the table says, or raise `NodeError` or `LimitReached`; Ctrl-C is raised as it is."""
-        if isinstance(error, BudgetSpent):
-            self._stop(started=True, wanted=error.wanted)
+        if isinstance(error, BudgetSpent) or (self.account.refused and isinstance(error, Exception)):
+            self._stop(started=True, wanted=self.account.refused)
         elif not isinstance(error, Exception):
             self._close()
             raise error

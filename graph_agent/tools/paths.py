@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from unicodedata import normalize
 
 from graph_agent.protocols import GraphAgentError, ToolError
-from graph_agent.runtime.quoting import is_unicode
+from graph_agent.runtime.jsontext import is_unicode
 
 Kind: TypeAlias = Literal["file", "folder", "link", "special", "nothing"]
 IS_WINDOWS = os.name == "nt"

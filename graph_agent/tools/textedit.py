@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from graph_agent.protocols import ToolError
-from graph_agent.runtime.quoting import is_unicode
+from graph_agent.runtime.jsontext import is_unicode
 from graph_agent.runtime.state import described
 from graph_agent.tools.paths import quoted
 

@@ -116,10 +116,10 @@ def guard_files(
 
 
 def guard_counts(before: TestCounts | None, now: TestCounts | None, command: str) -> tuple[str, ...]:
-    """Fewer tests than there were, or more of them skipped."""
+    """Another number of tests than there were, though no test may change, or more of them skipped."""
     if before is None or now is None:
         return ()
-    if now.total < before.total:
+    if now.total != before.total:
         return (f"{command} ran {now.total} tests, before the change {before.total}",)
     if now.skipped > before.skipped:
         return (f"{command} skipped {now.skipped} tests, before the change {before.skipped}",)
@@ -268,6 +268,7 @@ _ADDED = {
     r"|(?<!def )(?<![\w.])(?:sys\.exit|exit|quit)\s*\(\s*(?:0|None|False)?\s*\)"
     r"|\braise\s+SystemExit\b(?!\s*\(\s*(?:[1-9]|[\"'f]))",
     "a text that looks like a test report was added": r"\bRan \d+ tests?\b|\b\d+ passed\b",
+    "an equality that is always so was added": r"\b__(?:eq|ne)__\s*[(=][^:]*:\s*(?:return\s+)?(?:True|False)\b",
     "a broad except that swallows what it catches was added": r"\bsuppress\s*\(\s*[^)]*\b(?:Base)?Exception\b",
 }
 _HANDLER = re.compile(r"(\s*)except\b\s*\*?\s*(?:[^:#]*\b(?:Base)?Exception(?:Group)?\b[^:#]*)?:(.*)$")

@@ -74,11 +74,6 @@ def test_the_demo_writes_no_file(demo: tuple[Ended, Path]) -> None:
     assert list(demo[1].iterdir()) == []
 
 
-def test_a_narrow_demo_fits_its_width(tmp_path: Path) -> None:
-    out = cli("demo", "--width", "60", home=tmp_path).out
-    assert max(map(len, out.split("\ndone:")[0].splitlines())) <= 60
-
-
 @pytest.mark.parametrize("format, draw", [("mermaid", mermaid), ("dot", dot)])
 def test_a_graph_is_drawn_from_its_own_table(tmp_path: Path, format: str, draw: object) -> None:
     assert callable(draw)

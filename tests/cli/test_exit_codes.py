@@ -73,7 +73,6 @@ USAGE = {
     "runs below a file": (["repair", "ws", "--run-dir", "a file"], "give another folder with --run-dir"),
     "a graph that is none": (["graph", "repare"], "did you mean 'repair'"),
     "a table of no graph": (["permissions", "repare"], "did you mean 'repair'"),
-    "a width of nothing": (["demo", "--width", "-3"], "--width -3: give 40 columns or more"),
 }
 
 

@@ -100,6 +100,14 @@ def test_a_node_that_catches_every_exception_can_not_swallow_the_budget():
     assert (final.stage, final.spent_turns, model.asked) == (Stage.HUMAN, 2, 2)
 
 
+@pytest.mark.parametrize("swallow", [(BaseException,), (BudgetSpent,)])
+def test_a_node_that_swallows_even_the_signal_is_stopped_all_the_same(swallow):
+    graph = counting(calls(5, swallow=swallow), model=True, on_limit=Stage.HUMAN)
+    final = run_graph(graph, start(max_turns=2), Context(llm=Echo()))
+    assert (final.stage, final.spent_turns, final.count) == (Stage.HUMAN, 2, 0)
+    assert "turns are spent" in final.route_reason
+
+
 def test_what_attempts_that_failed_spent_stays_spent():
     tries: list[int] = []
 

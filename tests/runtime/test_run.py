@@ -14,7 +14,9 @@ from graph_agent import (
     RunError,
     StateError,
     StepLimitReached,
+    load_checkpoint,
     run_graph,
+    save_checkpoint,
 )
 from graph_agent.runtime.errors import ArgumentError
 from tests.runtime.counting import Count, Stage, counting, start, work
@@ -77,7 +79,9 @@ def test_a_fuse_that_is_no_number_of_visits_is_refused(fuse):
         (start(count=True), "count expected int, got True"),
         (start(log=["a"]), "log expected tuple"),
         (start(stage="work"), "stage expected Stage"),
-        (start(max_turns=-1), "max_turns is -1: give 0 or more, or None for no limit"),
+        (start(max_turns=-1), "max_turns is -1: give 0 or more"),
+        (start(spent_turns=-1), "spent_turns is -1: give 0 or more"),
+        (start(steps=-1), "steps is -1: give 0 or more"),
         (start(max_turns=True), "max_turns expected int | None, got True"),
         (start(max_turns=float("nan")), "max_turns expected int | None, got nan"),
         (start(max_turns="5"), "max_turns expected int | None, got '5'"),
@@ -189,3 +193,19 @@ def test_two_runs_of_one_graph_do_not_meet():
     graph = counting()
     assert [run_graph(graph, start(task_id=str(n), need=n)).count for n in (3, 1, 2)] == [3, 1, 2]
     assert work(start(), None) == {"count": 1, "log": ("visit 1",)}
+
+
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("error", [ValueError("\udcff.txt"), Unsayable()])
+def test_whatever_an_error_says_the_state_after_it_can_be_saved(error, tmp_path):
+    def node(state, ctx):
+        raise error
+
+    stopped = run_graph(counting(node, on_error=Stage.HUMAN), start())
+    save_checkpoint(stopped, tmp_path / "state.json")
+    assert load_checkpoint(tmp_path / "state.json", Count) == stopped
+    assert type(error).__name__ in stopped.route_reason

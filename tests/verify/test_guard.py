@@ -307,7 +307,7 @@ def test_only_allowed_files_change_and_not_too_many(now: list[FileInfo], finding
     ("before", "now", "finding"),
     [
         (TestCounts(passed=2, failed=1), TestCounts(passed=3), None),
-        (TestCounts(passed=2, failed=1), TestCounts(passed=4), None),
+        (TestCounts(passed=2, failed=1), TestCounts(passed=4), "ran 4 tests, before the change 3"),
         (TestCounts(passed=2, failed=1), TestCounts(passed=2), "ran 2 tests, before the change 3"),
         (TestCounts(passed=2, errors=1), TestCounts(passed=1), "ran 1 tests, before the change 3"),
         (TestCounts(passed=2, failed=1), TestCounts(passed=2, skipped=1), "skipped 1 tests, before the change 0"),
@@ -316,7 +316,7 @@ def test_only_allowed_files_change_and_not_too_many(now: list[FileInfo], finding
         (TestCounts(passed=1), None, None),
     ],
 )
-def test_no_fewer_tests_run_and_no_more_are_skipped(
+def test_as_many_tests_run_as_before_and_no_more_are_skipped(
     before: TestCounts | None, now: TestCounts | None, finding: str | None
 ) -> None:
     assert guard_counts(before, now, "pytest") == (() if finding is None else (f"pytest {finding}",))

@@ -14,6 +14,7 @@ from graph_agent.tools.files import sha256
 from graph_agent.tools.workspace import Changed, Workspace
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.nodes import execute
+from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import Stage, TaskState
 from tests.workflows.repairing import (
     CODE,
@@ -260,3 +261,10 @@ def test_the_expected_hash_is_that_of_the_last_write() -> None:
     assert asked[0]["before"] == sha256(edited(WRONG)["shop.py"].encode())
     assert asked[0]["on"] == "original"
     assert patch["blocked"] == ""
+
+
+def test_what_a_command_of_the_policy_names_may_not_be_written() -> None:
+    commands = (Command(argv=("python3", "checks.py")), Command(argv=("python3", "-m", "unittest", "spec.boiler")))
+    policy = EvaluationPolicy(allowed_root="x", commands=commands)
+    named = {path: policy.may_write(path) for path in ("checks.py", "spec/boiler.py", "spec/other.py", "boiler.py")}
+    assert named == {"checks.py": False, "spec/boiler.py": False, "spec/other.py": True, "boiler.py": True}

@@ -91,7 +91,9 @@ class EvaluationPolicy:
         return tuple(command for command in self.commands if command.kind == "test")
 
     def may_write(self, path: str) -> bool:
-        return matches(path, self.write) and not matches(path, self.protect)
+        module = path.removesuffix(".py").replace("/", ".")
+        named = any({path, module} & set(command.argv) for command in self.commands)  # what is run as evidence
+        return matches(path, self.write) and not named and not matches(path, self.protect)
 
     def forbidden_word(self, request: str) -> str | None:
         found = (word for word in self.forbidden_words if re.search(rf"\b{re.escape(word)}\b", request, re.IGNORECASE))

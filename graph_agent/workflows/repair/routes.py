@@ -23,7 +23,8 @@ def route_after_intake(state: TaskState) -> Route:
 def route_after_diagnose(state: TaskState) -> Route:
     if state.blocked:
         return Route(Stage.HUMAN, state.blocked)
-    return Route(Stage.PLAN, f"{len(state.observations)} observations, a test fails")
+    seen = [one.check.reason for one in state.observations if one.check and one.check.verdict is not Verdict.PASS]
+    return Route(Stage.PLAN, f"{len(state.observations)} observations, {seen[0] if seen else 'nothing ran'}")
 
 
 def route_after_plan(state: TaskState) -> Route:

@@ -42,7 +42,7 @@ def intake(state: TaskState, ctx: Context) -> dict[str, Any]:
         return {"blocked": f"the workspace can't be listed: {listed.error}"}
     if not any(policy.may_write(file.path) for file in listed.value):
         globs = ", ".join(policy.write)
-        return {"blocked": f"no file may be changed: none of {len(listed.value)} files matches {globs}"}
+        return {"blocked": f"no file may be changed: none of {len(listed.value)} matches {globs} and is not protected"}
     return {"baseline": tuple(listed.value), "blocked": ""}
 
 
@@ -138,6 +138,9 @@ def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str
 
 def _read_sources(look: _Look) -> str:
     trace = _trace(look)
+    hung = any(one.check and one.check.reason == "timed out" for one in look.seen)
+    if hung and not any(one.unfinished for one in look.seen):
+        return "no test runs: the time was up before one was seen to begin; give it more"
     known = {file.path for file in look.state.baseline}
     pointed = [path for path, _ in traceback_places(look.output) if path in known]
     ran = (*trace.traceback, *trace.failing) if trace is not None else ()  # all there is of a test that never ends
