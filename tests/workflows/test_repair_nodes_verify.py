@@ -210,12 +210,13 @@ def test_what_is_changed_back_while_the_commands_run_was_seen_before() -> None:
     assert found.verdict is Verdict.FAIL
 
 
-def test_fewer_tests_than_before_are_a_finding() -> None:
+def test_another_number_of_tests_than_before_is_a_finding() -> None:
     _, found = verified(ran("2 passed in 0.1s"))
     assert found.verdict is Verdict.FAIL
     assert found.findings == ("python3 -m pytest -q ran 2 tests, before the change 3",)
     assert verified(ran("2 passed, 1 skipped in 0.1s"))[1].verdict is Verdict.FAIL
-    assert verified(ran("4 passed in 0.1s"))[1].verdict is Verdict.PASS
+    assert verified(ran("4 passed in 0.1s"))[1].verdict is Verdict.FAIL, "no test may be added, so one is pretended"
+    assert verified(ran("3 passed in 0.1s"))[1].verdict is Verdict.PASS
 
 
 def test_too_many_files_are_a_finding() -> None:
