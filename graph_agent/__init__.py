@@ -37,29 +37,42 @@ if TYPE_CHECKING:
     from graph_agent.runtime.errors import (
         AnswerError as AnswerError,
         ArgumentError as ArgumentError,
+        BlobError as BlobError,
         CheckpointAbsent as CheckpointAbsent,
         CheckpointCorrupt as CheckpointCorrupt,
         CheckpointError as CheckpointError,
         CodecError as CodecError,
         GraphError as GraphError,
+        InDoubt as InDoubt,
+        JournalCorrupt as JournalCorrupt,
+        JournalError as JournalError,
         LimitReached as LimitReached,
         NodeError as NodeError,
         PatchError as PatchError,
         RouteError as RouteError,
+        RunAbsent as RunAbsent,
+        RunBusy as RunBusy,
         RunError as RunError,
+        RunMisfit as RunMisfit,
         StateError as StateError,
         StepLimitReached as StepLimitReached,
     )
+    from graph_agent.runtime.compat import migration as migration
     from graph_agent.runtime.events import Event as Event, trace_line as trace_line
     from graph_agent.runtime.fanout import Outcome as Outcome, Token as Token, afan_out as afan_out, fan_out as fan_out
+    from graph_agent.runtime.forks import compact as compact, fork as fork
     from graph_agent.runtime.graph import (
         BACK as BACK,
         Graph as Graph,
+        Look as Look,
         Node as Node,
         Pause as Pause,
         Question as Question,
         Route as Route,
+        Seen as Seen,
     )
+    from graph_agent.runtime.journal import Run as Run, read_run as read_run
+    from graph_agent.runtime.resume import aresume as aresume, resume as resume, settle as settle
     from graph_agent.runtime.run import arun_graph as arun_graph, run_graph as run_graph, stream as stream
     from graph_agent.runtime.state import GraphState as GraphState, appended as appended, described as described
     from graph_agent.tools.fake import FakeTools as FakeTools
@@ -78,12 +91,16 @@ _MODULES = {
     "runtime.check": "check_graph",
     "runtime.checkpoint": "load_checkpoint save_checkpoint",
     "runtime.codec": "decode encode json_schema",
-    "runtime.errors": "AnswerError ArgumentError CheckpointAbsent CheckpointCorrupt CheckpointError CodecError "
-    "GraphError "
-    "LimitReached NodeError PatchError RouteError RunError StateError StepLimitReached",
+    "runtime.compat": "migration",
+    "runtime.errors": "AnswerError ArgumentError BlobError CheckpointAbsent CheckpointCorrupt CheckpointError "
+    "CodecError GraphError InDoubt JournalCorrupt JournalError LimitReached NodeError PatchError RouteError RunAbsent "
+    "RunBusy RunError RunMisfit StateError StepLimitReached",
     "runtime.events": "Event trace_line",
     "runtime.fanout": "Outcome Token afan_out fan_out",
-    "runtime.graph": "BACK Graph Node Pause Question Route",
+    "runtime.forks": "compact fork",
+    "runtime.graph": "BACK Graph Look Node Pause Question Route Seen",
+    "runtime.journal": "Run read_run",
+    "runtime.resume": "aresume resume settle",
     "runtime.run": "arun_graph run_graph stream",
     "runtime.state": "GraphState appended described",
     "tools.fake": "FakeTools",

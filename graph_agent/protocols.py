@@ -99,11 +99,22 @@ class ToolResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelUse:
+    """What a model was asked, and its reply, or the error that came instead."""
+
+    request: Request
+    reply: Reply | None = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """Which tool was asked for, and what was decided."""
+    """Which tool was asked for and what was decided; with which arguments, and what came of it (None: not called)."""
 
     tool: str
     verdict: str
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    result: ToolResult | None = field(default=None, compare=False)
 
 
 class Tool(Protocol):
@@ -151,7 +162,7 @@ class Account(Protocol):
         """Take turns for calls to come; end the node when there are too few."""
         ...
 
-    def asked_model(self, reply: Reply) -> None: ...
+    def asked_model(self, use: ModelUse) -> None: ...
     def called_tool(self, use: ToolUse) -> None: ...
     def note(self, text: str) -> None: ...
 
@@ -176,12 +187,26 @@ def _nowhere(_: Any, /) -> None:
     """Outside a run."""
 
 
+def blob_ref(text: str | bytes) -> str:
+    """The reference of a text that is kept beside a run: the SHA-256 of its UTF-8, in hex."""
+    from hashlib import sha256  # only who keeps something needs it
+
+    return sha256(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text).hexdigest()
+
+
+def visit_key(state: Numbered, stage: str) -> str:
+    """The idempotency key of the visit that is about to be made: run, stage, number of the visit."""
+    return f"{state.task_id}:{stage}:{state.steps + 1}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
     """What a node may use besides the state, narrowed to what it declared.
 
     `policy`: the workflow's frozen rules. `key`: the idempotency key of this visit (the same on a retry or a resume).
     `note(text)` adds a line to the step's event. `reserve(n)` takes n turns for what must not be left half done.
+    `keep(text)` puts a large text beside the run's journal and returns its reference for the state; where there is no
+    journal it is the same reference, and the text is not kept.
     """
 
     llm: Any = None
@@ -190,6 +215,7 @@ class Context:
     key: str = ""
     note: Callable[[str], None] = _nowhere
     reserve: Callable[[int], None] = _nowhere
+    keep: Callable[[str], str] = blob_ref
 
     def bind(self, node: Declared, account: Account, state: Numbered) -> Context:
         """The node's own view: what is undeclared refuses, what is declared counts on `account`."""
@@ -229,7 +255,7 @@ class NodeContext(Context):
     @property
     def key(self) -> str:
         _, node, _, state = self._visit
-        return f"{state.task_id}:{node.stage}:{state.steps + 1}"
+        return visit_key(state, node.stage)
 
     @property
     def note(self) -> Callable[[str], None]:
@@ -238,6 +264,10 @@ class NodeContext(Context):
     @property
     def reserve(self) -> Callable[[int], None]:
         return self._visit[2].reserve
+
+    @property
+    def keep(self) -> Callable[[str], str]:
+        return self._visit[0].keep
 
 
 _new: Any = object.__new__
@@ -272,15 +302,23 @@ class _CountedLLM:
 
     def complete(self, request: Request, /) -> Any:
         self._account.charge()
-        reply = self._llm.complete(request)
+        try:
+            reply = self._llm.complete(request)
+        except Exception as error:
+            self._account.asked_model(ModelUse(request=request, error=error))
+            raise
         if isawaitable(reply):
-            return self._count_later(reply)
-        self._account.asked_model(reply)
+            return self._count_later(request, reply)
+        self._account.asked_model(ModelUse(request=request, reply=reply))
         return reply
 
-    async def _count_later(self, coming: Awaitable[Reply]) -> Reply:
-        reply = await coming
-        self._account.asked_model(reply)
+    async def _count_later(self, request: Request, coming: Awaitable[Reply]) -> Reply:
+        try:
+            reply = await coming
+        except Exception as error:
+            self._account.asked_model(ModelUse(request=request, error=error))
+            raise
+        self._account.asked_model(ModelUse(request=request, reply=reply))
         return reply
 
 
@@ -301,14 +339,19 @@ class _CountedTools:
         try:
             result = self._tools.call(name, **arguments)
         except ToolDenied:
-            self._account.called_tool(ToolUse(tool=name, verdict="denied: not among the node's tools"))
+            denied = ToolUse(tool=name, verdict="denied: not among the node's tools", arguments=arguments)
+            self._account.called_tool(denied)
             raise
         if isawaitable(result):
-            return self._count_later(result)
-        self._account.called_tool(ToolUse(tool=name, verdict=result.verdict))
+            return self._count_later(arguments, result)
+        self._count(arguments, result)
         return result
 
-    async def _count_later(self, coming: Awaitable[ToolResult]) -> ToolResult:
+    async def _count_later(self, arguments: dict[str, Any], coming: Awaitable[ToolResult]) -> ToolResult:
         result = await coming
-        self._account.called_tool(ToolUse(tool=result.tool, verdict=result.verdict))
+        self._count(arguments, result)
         return result
+
+    def _count(self, arguments: dict[str, Any], result: ToolResult) -> None:
+        use = ToolUse(tool=result.tool, verdict=result.verdict, arguments=arguments, result=result)
+        self._account.called_tool(use)

@@ -86,7 +86,7 @@ def stop_at_limit(graph: Graph[S], state: S, *, turns: int = 0, started: bool = 
     reason = f"{spent} of {state.max_turns} turns are spent: {step.stage} {what}"
     if graph.on_limit is None:
         raise LimitReached(f"{reason}; raise max_turns to go on", state=charged(graph, state, turns))
-    return _diverted(graph, state, graph.on_limit, reason, turns=turns, visits=int(started))
+    return move_to(graph, state, graph.on_limit, reason, turns=turns, visits=int(started))
 
 
 def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0) -> S:
@@ -95,10 +95,23 @@ def stop_at_error(graph: Graph[S], state: S, error: Exception, *, turns: int = 0
     Raises `NodeError` where there is no `on_error`, or it is the one that raised.
     """
     step = step_at(graph, state)
-    reason = f"{step.stage} failed: {_said(error)}"
+    reason = f"{step.stage} failed: {said(error)}"
     if graph.on_error is None or step.member is graph.on_error:
         raise NodeError(reason, state=charged(graph, state, turns), error=error) from error
-    return _diverted(graph, state, graph.on_error, reason, turns=turns, visits=1)
+    return move_to(graph, state, graph.on_error, reason, turns=turns, visits=1)
+
+
+def move_to(graph: Graph[S], state: S, stage: Enum, reason: str, *, turns: int = 0, visits: int = 1) -> S:
+    """The state at another stage, sent there by the runtime and by no router."""
+    back = state.came_from if state.stage in graph.pauses else state.stage  # BACK from a pause leads to no other
+    changed = {
+        "stage": stage,
+        "route_reason": reason,
+        "steps": state.steps + visits,
+        "spent_turns": state.spent_turns + turns,
+        "came_from": back if stage in graph.pauses else None,
+    }
+    return _made(graph, state, {**state.__dict__, **changed})
 
 
 def charged(graph: Graph[S], state: S, turns: int) -> S:
@@ -186,7 +199,7 @@ def _routed(graph: Graph[S], step: Step, before: S, fields: dict[str, Any]) -> R
     try:
         route = router(merged)
     except Exception as error:  # and so may a router
-        text = f"the router after {step.stage} failed: {_said(error)}"
+        text = f"the router after {step.stage} failed: {said(error)}"
         raise RouteError(text, state=before) from error
     if (
         type(route) is Route
@@ -208,18 +221,7 @@ def _origin(state: GraphState) -> Enum:
     return state.came_from
 
 
-def _diverted(graph: Graph[S], state: S, stage: Enum, reason: str, *, turns: int, visits: int) -> S:
-    changed = {
-        "stage": stage,
-        "route_reason": reason,
-        "steps": state.steps + visits,
-        "spent_turns": state.spent_turns + turns,
-        "came_from": state.stage if stage in graph.pauses else None,
-    }
-    return _made(graph, state, {**state.__dict__, **changed})
-
-
-def _said(error: BaseException) -> str:
+def said(error: BaseException) -> str:
     """An error as text that a state can hold, whatever its own `__str__` does."""
     try:
         text = f"{type(error).__name__}: {error}"

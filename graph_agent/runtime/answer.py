@@ -7,6 +7,7 @@ The rule: one that is late, foreign or wrong is refused, and nothing has changed
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from graph_agent.runtime.advance import advance, apply_patch, step_at
@@ -42,12 +43,36 @@ def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_
         if name in allowed and not any(type(one) is type(value) and one == value for one in allowed[name]):
             choices = ", ".join(map(repr, allowed[name]))
             raise AnswerError(f"{name}={value!r} is not among the choices: {choices}", state=state, field=name)
-    if merged.max_turns is not None and merged.max_turns < 0:
-        raise AnswerError(f"max_turns={merged.max_turns}: give 0 or more, or None for no limit", state=state)
     refusal = pause.check(merged) if pause.check else None
     if refusal:
         raise AnswerError(f"{stage_name(state.stage)} refuses this answer: {refusal}", state=state)
+    if "max_turns" in (patch or {}):
+        _check_limit(state, merged.max_turns)
     return advance(graph, state, patch)
+
+
+def raised_limit(graph: Graph[S], state: S, max_turns: int | None) -> S:
+    """The state with more turns allowed (None: any number), for a run that no pause stopped. Pure; counts as no visit.
+
+    Raises `AnswerError` when that many are spent already, or the run stands at a pause, which is answered, or an end.
+    """
+    where = stage_name(state.stage)
+    if state.stage in graph.ends:
+        raise AnswerError(f"the run is over, at {where}: more turns would change nothing", state=state)
+    if state.stage in graph.pauses:
+        raise AnswerError(f"the run waits at {where}: answer it, with max_turns if the pause owns that", state=state)
+    _check_limit(state, max_turns)
+    return replace(state, max_turns=max_turns)
+
+
+def _check_limit(state: GraphState, max_turns: object) -> None:
+    if max_turns is None:
+        return
+    if type(max_turns) is not int or max_turns < 0:
+        raise AnswerError(f"max_turns={max_turns!r}: give a whole number, or None for no limit", state=state)
+    if max_turns <= state.spent_turns:
+        text = f"max_turns={max_turns}: {state.spent_turns} are spent already, give more than that"
+        raise AnswerError(text, state=state, field="max_turns")
 
 
 def _pause(graph: Graph[S], state: S) -> Pause:

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
 
 from graph_agent.runtime.errors import GraphError, nearest
-from graph_agent.runtime.graph import BACK, Graph, Node, Pause, Route, Step, stage_name
+from graph_agent.runtime.graph import BACK, Graph, Look, Migration, Node, Pause, Route, Step, stage_name
 from graph_agent.runtime.state import RUNTIME_FIELDS, Append, GraphState, append_of
 from graph_agent.runtime.typecheck import checker, hints, misfit, problem, type_name
 
@@ -30,6 +30,7 @@ def check_graph(graph: Graph[Any]) -> tuple[str, ...]:
         *(text for stage, entry in graph.nodes.items() for text in _entry_problems(graph, stage, entry)),
         *_owner_problems(graph),
         *_fallback_problems(graph),
+        *_resume_problems(graph),
         *_path_problems(graph),
     )
 
@@ -58,6 +59,7 @@ def _step(stage: Enum, entry: Node | Pause, checks: Checks, appends: Mapping[str
         calls=bool(node and (node.model or node.tools)),
         spends=bool(node and node.spends),
         metered=bool(node and node.metered),
+        effects=bool(node and node.effects),
         retry=node.retry if node else 0,
         tools=tuple(node.tools) if node else (),
         model=bool(node and node.model),
@@ -76,11 +78,17 @@ def edges_of(graph: Graph[Any]) -> tuple[tuple[Enum, Enum, str], ...]:
             found.append((stage, graph.on_limit, "limit"))
         if graph.on_error is not None and isinstance(entry, Node) and stage is not graph.on_error:
             found.append((stage, graph.on_error, "error"))
+        if graph.on_doubt not in (None, stage) and (graph.look or _may_ask(entry)):
+            found.append((stage, graph.on_doubt, "doubt"))
     for stage, entry in graph.nodes.items():
         if BACK in (entry.exits or ()):
             entered_from = dict.fromkeys(a for a, b, _ in found if b is stage and a is not stage)
             found += [(stage, origin, "back") for origin in entered_from]
     return tuple(found)
+
+
+def _may_ask(entry: Node | Pause) -> bool:
+    return isinstance(entry, Node) and entry.effects and entry.on_interrupted == "ask"
 
 
 def _targets(graph: Graph[Any], entry: Node | Pause) -> tuple[Enum, ...]:
@@ -182,6 +190,8 @@ def _node_problems(where: str, node: Node) -> Iterator[str]:
         yield f"{where} has retry={node.retry!r}: give the number of extra attempts, 0 or more"
     if node.on_interrupted not in ("retry", "ask", "fail"):
         yield f"{where} has on_interrupted={node.on_interrupted!r}: give 'retry', 'ask' or 'fail'"
+    elif node.on_interrupted != "retry" and not node.effects:
+        yield f"{where} has on_interrupted={node.on_interrupted!r} without effects=True: nothing notes that it began"
 
 
 def _exit_problems(graph: Graph[Any], where: str, entry: Node | Pause) -> Iterator[str]:
@@ -236,6 +246,34 @@ def _fallback_problems(graph: Graph[Any]) -> Iterator[str]:
     if isinstance(handler, Node) and handler.spends:
         name = stage_name(graph.on_limit)
         yield f"on_limit is {name}, which could spend again: name a pause, an end, or a node that can't"
+
+
+def _resume_problems(graph: Graph[Any]) -> Iterator[str]:
+    """What a resume would meet in the third week."""
+    if graph.on_doubt is not None and not isinstance(graph.nodes.get(graph.on_doubt), Pause):
+        yield f"on_doubt is {graph.on_doubt!r}: name a pause, since only a person can tell"
+    if graph.look is not None and (not isinstance(graph.look, Look) or not callable(graph.look.run)):
+        yield f"look is {graph.look!r}: give a Look with a function"
+    elif graph.look is not None and isinstance(graph.look.tools, str):
+        yield f"look has tools={graph.look.tools!r}, a string: write tools=({graph.look.tools!r},)"
+    elif graph.look is not None and graph.on_doubt is None:
+        yield "look is given and on_doubt is not: name the pause where a problem that it finds goes"
+    for name in ("schema_version", "workflow_version"):
+        number = getattr(graph, name)
+        if type(number) is not int or number < 1:
+            yield f"{name} is {number!r}: give a whole number from 1 on"
+    seen: set[tuple[str, int]] = set()
+    for step in graph.migrations:
+        if not isinstance(step, Migration):
+            yield f"migrations has {step!r}: decorate the function with @migration"
+            continue
+        wanted = getattr(graph, f"{step.of}_version", 0) if step.of in ("schema", "workflow") else 0
+        if not wanted or step.after != step.before + 1 or not 1 <= step.before < wanted:
+            made = f"migration({step.of!r}, {step.before!r}, {step.after!r})"
+            yield f"{made} leads nowhere: each goes from one version to the next, up to {step.of}_version"
+        if (step.of, step.before) in seen:
+            yield f"there are two migrations of the {step.of} from version {step.before}"
+        seen.add((step.of, step.before))
 
 
 def _path_problems(graph: Graph[Any]) -> Iterator[str]:

@@ -82,8 +82,7 @@ def replace_file(target: Path, content: bytes, *, beside: str, mode: int | None 
         with suppress(FileNotFoundError):
             temporary.unlink()
         raise
-    if not IS_WINDOWS:
-        _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write(path: Path, content: bytes, mode: int | None) -> None:
@@ -107,7 +106,10 @@ def _rename(temporary: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """See that a name made or changed in a folder is on the disk."""
+    if IS_WINDOWS:
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some file systems cannot sync a folder

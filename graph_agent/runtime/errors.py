@@ -47,6 +47,46 @@ class CheckpointCorrupt(CheckpointError):
     """The file is no whole checkpoint."""
 
 
+class JournalError(GraphAgentError):
+    """A journal could not be written or used."""
+
+
+class JournalCorrupt(JournalError):
+    """A journal is damaged where no crash of its writer could have damaged it. `line` counts from 1."""
+
+    def __init__(self, message: str, *, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class RunAbsent(JournalError):
+    """There is no run of that name."""
+
+
+class RunBusy(JournalError):
+    """Another process, or another part of this one, works on the run."""
+
+
+class RunMisfit(JournalError):
+    """What the code says no longer fits what the journal says. `differences` has each, one sentence."""
+
+    def __init__(self, message: str, differences: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.differences = differences
+
+
+class InDoubt(JournalError):
+    """A node with effects was interrupted, and nothing says whether they happened. `stage` and `key` are its own."""
+
+    def __init__(self, message: str, *, stage: str, key: str) -> None:
+        super().__init__(message)
+        self.stage, self.key = stage, key
+
+
+class BlobError(JournalError):
+    """A blob is gone, or is not what it was."""
+
+
 class RunError(GraphAgentError):
     """Something went wrong in a run. `state` is the last state that holds; `stage` is where."""
 

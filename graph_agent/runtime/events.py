@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from graph_agent.protocols import ToolUse
+from graph_agent.protocols import ModelUse, ToolUse
 
 Kind = Literal["finished", "limit", "failed"]
 
@@ -33,6 +33,7 @@ class Event:
     model_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    model_uses: tuple[ModelUse, ...] = ()
     tool_uses: tuple[ToolUse, ...] = ()
     notes: tuple[str, ...] = ()
     attempts: int = 1
@@ -41,9 +42,19 @@ class Event:
 
 
 class Journal(Protocol):
-    """Where a run is kept. `write` returns when the event is safe, or raises."""
+    """Where a run is kept, such as a `Run`. Each method returns when what it was given is safe, or raises."""
 
-    def write(self, event: Event, /) -> None: ...
+    def started(self, stage: str, state: Any, key: str, /) -> None:
+        """A node with effects is about to run; asked of no other."""
+        ...
+
+    def write(self, event: Event, /) -> None:
+        """A step was made, or a run stopped with an error."""
+        ...
+
+    def keep(self, text: str, /) -> str:
+        """A large text is to be kept beside the run; returns its reference. Asked when a node calls `ctx.keep`."""
+        ...
 
 
 def trace_line(event: Event) -> str:

@@ -105,11 +105,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Question:
-    """What a pause asks. `choices` limits the values of a field; `shown` is what the answer is about."""
+    """What a pause asks. `choices` limits the values of a field; `shown` is what the answer is about.
+
+    `offers` are answers that make sense here, each a patch under a few words for it ("allow two more retries").
+    """
 
     text: str
     choices: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
     shown: Any = ()
+    offers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +135,38 @@ class Pause:
             object.__setattr__(self, name, _names(getattr(self, name)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a look at the world found: `facts` for the record, and the `problem` that a person has to see ("": none)."""
+
+    facts: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a resume does before it goes on: the state says what was so then, `run(state, ctx) -> Seen` what is so now.
+
+    It writes no field and takes no turns; `tools` are those that it may call.
+    """
+
+    run: Callable[[Any, Context], Seen]
+    tools: Collection[str] = ()
+
+
+Of: TypeAlias = Literal["schema", "workflow"]
+
+
+@dataclass(frozen=True)
+class Migration:
+    """Makes the raw state of one version one of the next: see `migration`, which decorates such a function."""
+
+    of: Of
+    before: int
+    after: int
+    change: Callable[[dict[str, Any]], dict[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """What the runtime needs to know of one stage, worked out once.
@@ -150,6 +186,7 @@ class Step:
     calls: bool
     spends: bool
     metered: bool
+    effects: bool
     retry: int
     tools: tuple[str, ...]
     model: bool
@@ -165,6 +202,12 @@ class Graph(Generic[S]):
     shared     fields that more than one stage may own
     on_limit   where a run goes when its turns are spent: a pause, an end, or a node that cannot spend
     on_error   where a run goes when a node raised and has no retries left
+    on_doubt   the pause where a resumed run goes when it can't be told what became of a node with effects, or when
+               `look` has found a problem
+    look       what a resume looks at in the world before it goes on
+    schema_version, workflow_version
+               of the state's fields, and of what the stages mean: numbers to be raised when an older run no longer fits
+    migrations how a run of an older version is made to fit: see `migration`
 
     Worked out: `invariants` (the state has a `__post_init__`), `runs_on` (the steps but for the pauses) and so on.
     """
@@ -175,6 +218,11 @@ class Graph(Generic[S]):
     shared: Collection[str] = frozenset()
     on_limit: Any = None
     on_error: Any = None
+    on_doubt: Any = None
+    look: Look | None = None
+    schema_version: int = 1
+    workflow_version: int = 1
+    migrations: Collection[Migration] = ()
     steps: Mapping[Any, Step] = field(init=False, repr=False)
     checks: Mapping[str, Callable[[object], bool]] = field(init=False, repr=False)
     invariants: bool = field(init=False, repr=False)
@@ -206,7 +254,7 @@ class Graph(Generic[S]):
 
     @cached_property
     def edges(self) -> tuple[tuple[Enum, Enum, str], ...]:
-        """In the table's order: (from, to, kind); kind is "route", "back", "limit" or "error"."""
+        """In the table's order: (from, to, kind); kind is "route", "back", "limit", "error" or "doubt"."""
         from graph_agent.runtime.check import edges_of
 
         return edges_of(self)

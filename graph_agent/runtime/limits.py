@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from graph_agent.protocols import Reply, ToolDenied, ToolUse
+from graph_agent.protocols import ModelUse, ToolDenied, ToolUse
 from graph_agent.runtime.errors import ArgumentError
 
 
@@ -34,6 +34,7 @@ class Meter:
     tokens_in = 0
     tokens_out = 0
     refused = 0
+    model_uses: tuple[ModelUse, ...] = ()
     tool_uses: tuple[ToolUse, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -71,12 +72,14 @@ class Meter:
             self._take(-self.reserved)
             self.reserved = 0
 
-    def asked_model(self, reply: Reply) -> None:
+    def asked_model(self, use: ModelUse) -> None:
         with self._lock:
             self.used = True
-            self.model_calls += 1
-            self.tokens_in += reply.tokens_in
-            self.tokens_out += reply.tokens_out
+            self.model_uses = (*self.model_uses, use)
+            if use.reply is not None:
+                self.model_calls += 1
+                self.tokens_in += use.reply.tokens_in
+                self.tokens_out += use.reply.tokens_out
 
     def called_tool(self, use: ToolUse) -> None:
         with self._lock:

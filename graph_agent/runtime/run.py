@@ -7,6 +7,7 @@ be spent. The rule: an event is handed to the journal before the next node start
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import isawaitable
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from graph_agent.runtime.errors import ArgumentError, RunError, StepLimitReached
 from graph_agent.runtime.events import Event, Journal
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.state import GraphState
-from graph_agent.runtime.visit import Visit, teller
+from graph_agent.runtime.visit import Visit
 
 S = TypeVar("S", bound=GraphState)
 Listener = Callable[[Event], None]
@@ -39,7 +40,7 @@ def run_graph(
     `RouteError`, `NodeError` (no `on_error`), `LimitReached` (no `on_limit`), `StepLimitReached`.
     """
     check_state(graph, state)
-    fuse, visit = _fuse(max_steps), Visit(graph, teller(journal, on_event))
+    ctx, fuse, visit = keeping(ctx, journal), _fuse(max_steps), Visit(graph, journal, on_event)
     while step := graph.runs_on.get(state.stage):
         if not fuse:
             raise _burnt(state)
@@ -68,7 +69,7 @@ async def arun_graph(
 ) -> S:
     """`run_graph` for graphs with `async` nodes. Plain nodes may stand among them."""
     check_state(graph, state)
-    fuse, visit = _fuse(max_steps), Visit(graph, teller(journal, on_event))
+    ctx, fuse, visit = keeping(ctx, journal), _fuse(max_steps), Visit(graph, journal, on_event)
     while step := graph.runs_on.get(state.stage):
         if not fuse:
             raise _burnt(state)
@@ -112,6 +113,13 @@ def stream(
             yield from events
             raise
         yield from events
+
+
+def keeping(ctx: Context, journal: Journal | None) -> Context:
+    """The context whose `keep` leads to the journal, unless its maker said where it leads."""
+    if journal is None or ctx.keep is not NO_CONTEXT.keep:
+        return ctx
+    return replace(ctx, keep=lambda text: journal.keep(text))
 
 
 def _fuse(max_steps: int) -> int:

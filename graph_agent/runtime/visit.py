@@ -10,6 +10,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
+from graph_agent.protocols import visit_key
 from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit, take
 from graph_agent.runtime.errors import RunError
 from graph_agent.runtime.events import Event, Journal, Kind
@@ -28,8 +29,8 @@ class Visit(Generic[S]):
     account of its own, the others share a spare one until it is used.
     """
 
-    def __init__(self, graph: Graph[S], tell: Listener | None) -> None:
-        self.graph, self.tell = graph, tell
+    def __init__(self, graph: Graph[S], journal: Journal | None, on_event: Listener | None) -> None:
+        self.graph, self.journal, self.tell = graph, journal, _teller(journal, on_event)
         self.started = 0.0
         self.account = self._spare = Meter()
 
@@ -47,6 +48,9 @@ class Visit(Generic[S]):
             if not may_start(self.graph, state):
                 self.attempts = 0
                 self._stop(started=False, wanted=1)
+                return
+        if step.effects and self.journal is not None:
+            self.journal.started(step.stage, state, visit_key(state, step.stage))
 
     def returned(self, patch: Any) -> None:
         """The node returned: take the step. Raises `PatchError` or `RouteError`."""
@@ -114,6 +118,7 @@ class Visit(Generic[S]):
                 patch=None if patch is None else dict(patch),
                 turns=account.turns,
                 model_calls=account.model_calls,
+                model_uses=account.model_uses,
                 tokens_in=account.tokens_in,
                 tokens_out=account.tokens_out,
                 tool_uses=account.tool_uses,
@@ -125,7 +130,7 @@ class Visit(Generic[S]):
         )
 
 
-def teller(journal: Journal | None, on_event: Listener | None) -> Listener | None:
+def _teller(journal: Journal | None, on_event: Listener | None) -> Listener | None:
     """Who is told of each step: the journal, then the listener."""
     if journal is None:
         return on_event

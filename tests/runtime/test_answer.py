@@ -92,7 +92,11 @@ def test_a_budget_may_be_taken_away_by_none():
         ({"stage": Stage.DONE}, PatchError, "stage is not human's to write but the runtime's"),
         ("yes", PatchError, "human returned 'yes' (str)"),
         ({"max_turns": 2}, AnswerError, "human refuses this answer: max_turns=2 is no more than the 2 that are spent"),
-        ({"max_turns": -1}, AnswerError, "max_turns=-1: give 0 or more, or None for no limit"),
+        (
+            {"max_turns": -1},
+            AnswerError,
+            "human refuses this answer: max_turns=-1 is no more than the 2 that are spent",
+        ),
     ],
     ids=str,
 )

@@ -1,0 +1,344 @@
+"""A run that is kept: one folder, one append-only journal, one owner at a time.
+
+`Run.create` and `Run.open` take the run's lock before they read anything; `run_graph(..., journal=run)` then writes
+each step before the next one starts. The rule: a record that was written is never changed, and what a crash left half
+written is dropped and said, so the run goes on from the last step that is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Literal, TypeVar
+
+from graph_agent.protocols import Json, blob_ref
+from graph_agent.runtime import answer as asking
+from graph_agent.runtime import recording
+from graph_agent.runtime.advance import check_state
+from graph_agent.runtime.blobs import Blobs
+from graph_agent.runtime.checkpoint import sync_folder
+from graph_agent.runtime.codec import encode
+from graph_agent.runtime.compat import fitted, shape_of_graph
+from graph_agent.runtime.errors import JournalError, RunAbsent, StateError
+from graph_agent.runtime.events import Event
+from graph_agent.runtime.fold import Folded, changes, fold
+from graph_agent.runtime.graph import Graph, stage_name
+from graph_agent.runtime.lock import Lock
+from graph_agent.runtime.records import Record, line_of, read_records
+from graph_agent.runtime.state import GraphState
+
+S = TypeVar("S", bound=GraphState)
+Durability = Literal["fsync", "flush"]
+
+FORMAT = 1
+FORMATS = {1: "the first: a header, steps, answers and facts, each with a checksum"}
+FILE = "journal.jsonl"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,119}", re.ASCII)
+
+
+class Run(Generic[S]):
+    """A kept run and its owner, made by `create` or `open`. `state` is where it stands.
+
+    `notes` says what was found when it was opened; `in_flight` is the `started` record of a node with effects that
+    never ended, or None: see `resume`. `header["about"]` is what `create` was given.
+    """
+
+    def __init__(self, folder: Path, graph: Graph[S], durability: Durability) -> None:
+        self.folder, self.graph = folder, graph
+        self.blobs = Blobs(folder / "blobs")
+        self.notes: tuple[str, ...] = ()
+        self.header: dict[str, Any] = {}
+        self.in_flight: dict[str, Any] | None = None
+        self.checked: dict[str, Any] | None = None
+        self.answered_since = False
+        self.state: S
+        self.seq = -1
+        self._sync = durability == "fsync"
+        self._recording = os.environ.get("GRAPH_AGENT_RECORD", "") not in ("", "0")
+        self._kept: list[Json] = []
+        self._file = -1
+        self._size = 0
+        self._lock = Lock(folder / "lock")
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        graph: Graph[S],
+        state: S,
+        *,
+        about: Mapping[str, Json] | None = None,
+        durability: Durability = "fsync",
+    ) -> Run[S]:
+        """Begin a run in `folder`, whose name is the run's id. `about`: what a resume needs to make its context again.
+
+        `durability="flush"` hands each record to the system without waiting for the disk: a killed process loses
+        nothing then, a power cut may lose the last steps. Raises `JournalError` when there is a run already, or the
+        name is none; `StateError`; OSError when the disk refuses.
+        """
+        path = run_folder(folder)
+        check_state(graph, state)
+        new = not path.is_dir()
+        path.mkdir(parents=True, exist_ok=True)
+        if new:
+            sync_folder(path.parent)
+        run = cls(path, graph, durability)
+        return run._opened(lambda: run._begin(state, dict(about or {})))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], graph: Graph[S], *, durability: Durability = "fsync") -> Run[S]:
+        """Take over a run: lock, read, mend the tail, check that it fits, fold.
+
+        Raises `RunAbsent`, `RunBusy`, `JournalCorrupt`, `RunMisfit`; nothing on the disk has changed then.
+        """
+        path = run_folder(folder)
+        if not (path / FILE).is_file():
+            raise absent(path)
+        run = cls(path, graph, durability)
+        return run._opened(run._continue)
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def started(self, stage: str, state: Any, key: str, /) -> None:
+        """A node with effects is about to run."""
+        self._follows(state)
+        self._append({"type": "started", "stage": stage, "step": state.steps + 1, "key": key})
+
+    def write(self, event: Event, /) -> None:
+        """One step. Raises `JournalError` when it can't be written; the records before it are whole."""
+        self._follows(event.state)
+        record: Record = {"type": event.kind, "stage": event.stage, **changes(self.state, event.state)}
+        if event.to is None:
+            record |= {"reason": event.reason, "stopped": True}
+        for name in ("turns", "model_calls"):
+            if count := getattr(event, name):
+                record[name] = count
+        if event.tokens_in or event.tokens_out:
+            record["tokens"] = [event.tokens_in, event.tokens_out]
+        if event.tool_uses:
+            record["tools"] = [[use.tool, use.verdict, _ended(use.result)] for use in event.tool_uses]
+        if event.notes:
+            record["notes"] = list(event.notes)
+        if event.attempts != 1:
+            record["attempts"] = event.attempts
+        if self._recording:
+            record["recorded"] = self.keep(recording.visit(self.state, event))
+        if self._kept:
+            record["blobs"], self._kept = self._kept, []
+        record["seconds"] = round(event.seconds, 6)
+        self._append(record)
+        self._stand_at(event.state)
+
+    def keep(self, content: str | bytes, /) -> str:
+        """Put a text, or bytes, beside the journal and return its reference; the next step's record names it."""
+        if self._file < 0:
+            raise self._closed()
+        ref = self.blobs.put(content)
+        if ref not in self._kept:
+            self._kept.append(ref)
+        return ref
+
+    def read(self, ref: str) -> str:
+        """The text that was kept under a reference. Raises `BlobError` when it is gone or altered."""
+        return self.blobs.read(ref)
+
+    def answer(self, patch: Mapping[str, Any] | None, *, pause_id: str | None = None) -> S:
+        """A person's answer, checked, then recorded. Raises `AnswerError` or `PatchError`; nothing has changed then."""
+        after = asking.answer(self.graph, self.state, patch, pause_id=pause_id)
+        record: Record = {"type": "answered", "stage": stage_name(self.state.stage)}
+        self._append({**record, "pause": asking.pause_id(self.state), **changes(self.state, after)})
+        self._stand_at(after)
+        self.answered_since = True
+        return after
+
+    def raise_limit(self, max_turns: int | None) -> S:
+        """Allow more turns (None: any number) where no pause asks for it. Raises `AnswerError` for too few."""
+        after = asking.raised_limit(self.graph, self.state, max_turns)
+        self._append({"type": "limit_raised", **changes(self.state, after)})
+        self._stand_at(after)
+        return after
+
+    def moved(self, state: S, kind: Literal["doubt", "failed"]) -> S:
+        """The run was sent elsewhere by a resume, and by no node."""
+        self._append({"type": kind, "stage": stage_name(self.state.stage), **changes(self.state, state)})
+        self._stand_at(state)
+        return state
+
+    def looked(self, facts: tuple[str, ...], problem: str) -> None:
+        """The world was looked at: a fact for the reader, outside of steps and turns."""
+        record: Record = {"type": "checked", "facts": list(facts), "problem": problem}
+        self._append(record)
+        self.checked, self.answered_since = record, False
+
+    def close(self) -> None:
+        """Give the run back. Closing twice does nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        self._lock.release()
+
+    def __enter__(self) -> Run[S]:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+    def _opened(self, begin: Any) -> Run[S]:
+        try:
+            begin()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _begin(self, state: S, about: dict[str, Json]) -> None:
+        path = self.folder / FILE
+        if path.exists():
+            raise JournalError(f"there is a run {self.id} already: open it, or give another name")
+        self.header = {
+            "type": "header",
+            "format": FORMAT,
+            "run": self.id,
+            "trace": secrets.token_hex(16),
+            "workflow": self.graph.state.__name__,
+            "schema_version": self.graph.schema_version,
+            "workflow_version": self.graph.workflow_version,
+            "shape": shape_of_graph(self.graph),
+            "state": encode(state),
+            "about": about,
+        }
+        self.state = state
+        self._file = _open(path, os.O_CREAT | os.O_EXCL)
+        self._append(self.header)
+        sync_folder(self.folder)
+        self._stand_at(state)
+
+    def _continue(self) -> None:
+        path = self.folder / FILE
+        reading = read_records(path.read_bytes(), self.id)
+        folded = folded_of(reading.records, self.id)
+        fit = fitted(self.graph, folded, self.id)
+        self.header, self.seq, self.state = folded.header, folded.seq, fit.state
+        self.in_flight, self.checked, self.answered_since = folded.in_flight, folded.checked, folded.answered_since
+        self._file, self._size = _open(path, 0), reading.good
+        if reading.dropped:
+            os.ftruncate(self._file, reading.good)
+            self.notes += (f"dropped: {reading.dropped}",)
+        if fit.migrated:
+            self._note_migration(fit.migrated)
+        if folded.in_flight is None and folded.asked is None:
+            self._ask()
+
+    def _note_migration(self, steps: tuple[str, ...]) -> None:
+        self.notes += tuple(f"migrated: {step}" for step in steps)
+        versions: Json = {"schema": self.graph.schema_version, "workflow": self.graph.workflow_version}
+        record: Record = {"type": "migrated", "steps": list(steps), "versions": versions}
+        self._append({**record, "shape": shape_of_graph(self.graph), "state": encode(self.state)})
+
+    def _stand_at(self, state: S) -> None:
+        self.state, self.in_flight = state, None
+        self._ask()
+
+    def _ask(self) -> None:
+        """At a pause: record what is asked, and a fingerprint of what is shown, which an approval is for."""
+        if self.state.stage not in self.graph.pauses:
+            return
+        asked = asking.question(self.graph, self.state)
+        shown = blob_ref(repr(asked.shown))
+        record: Record = {"type": "asked", "stage": stage_name(self.state.stage), "text": asked.text, "shown": shown}
+        choices: Json = {name: [repr(value) for value in values] for name, values in asked.choices.items()}
+        self._append({**record, "pause": asking.pause_id(self.state), **({"choices": choices} if choices else {})})
+
+    def _follows(self, state: Any) -> None:
+        """Refuse a step from another place than where the run stands: its record would make another state."""
+        here = self.state
+        if state.task_id == here.task_id and 0 <= state.steps - here.steps <= 1:
+            return
+        raise StateError(
+            f"the run {self.id} stands after {here.steps} steps of {here.task_id!r}, this is step {state.steps} of "
+            f"{state.task_id!r}: hand run_graph the run's own state",
+            state=here,
+        )
+
+    def _append(self, record: Record) -> None:
+        """Write one line and see it safe. A line that could not be written whole is taken back."""
+        if self._file < 0:
+            raise self._closed()
+        line = line_of({"seq": self.seq + 1, **record, "time": round(time.time(), 3)})
+        try:
+            write_all(self._file, line)
+            if self._sync:
+                _datasync(self._file)
+        except OSError as error:
+            with suppress(OSError):  # else the next reader drops the torn line
+                os.ftruncate(self._file, self._size)
+            kept = f"its {self.seq + 1} records are whole, resume it when that is mended"
+            self.close()
+            raise JournalError(f"the run {self.id} can't be written: {error.strerror}; {kept}") from error
+        self.seq += 1
+        self._size += len(line)
+
+    def _closed(self) -> JournalError:
+        return JournalError(f"the run {self.id} is closed: open it to go on")
+
+
+def folded_of(records: tuple[Record, ...], where: str) -> Folded:
+    """The fold of a journal of a format that is known. Raises `JournalError` for a newer one, `JournalCorrupt`."""
+    number = records[0].get("format") if records else FORMAT
+    if isinstance(number, int) and number > FORMAT:
+        text = f"the run {where} is of format {number}, this version reads up to {FORMAT}: update graph_agent"
+        raise JournalError(text)
+    return fold(records, where)
+
+
+def read_run(folder: str | os.PathLike[str]) -> tuple[tuple[Record, ...], Folded, str]:
+    """The records of a run, where it stands, and what was dropped; for looking only: no lock, no change.
+
+    Raises `RunAbsent`, `JournalCorrupt`.
+    """
+    path = run_folder(folder)
+    try:
+        raw = (path / FILE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise absent(path) from None
+    reading = read_records(raw, path.name)
+    return reading.records, folded_of(reading.records, path.name), reading.dropped
+
+
+def run_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder of a run by that name. Raises `JournalError` for a name that is none: a path, say."""
+    path = Path(folder)
+    if not _NAME.fullmatch(path.name):
+        raise JournalError(f"{path.name!r} is no name for a run: letters, digits, '.', '_' and '-', at most 120")
+    return path
+
+
+def absent(folder: Path) -> RunAbsent:
+    return RunAbsent(f"there is no run {folder.name} in {folder.parent}")
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _ended(result: Any) -> Json:
+    """ "" for a call that went well, else the kind of its error."""
+    return "" if result is None or result.error is None else str(result.error.kind)
+
+
+def _open(path: Path, more: int) -> int:
+    flags = os.O_RDWR | os.O_APPEND | more | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o600)
+
+
+_datasync = getattr(os, "fdatasync", os.fsync)

@@ -1,0 +1,73 @@
+"""The lines of a journal: one JSON object a line, each with a checksum, appended and never changed.
+
+The rule: what a reader gets is either whole or an error with its line number. Only the very last line may be damaged,
+since a process that dies while it writes leaves exactly that; it is dropped, and said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from json import JSONDecoder, JSONEncoder
+from typing import Any, TypeAlias
+from zlib import crc32
+
+from graph_agent.protocols import Json
+from graph_agent.runtime.errors import CodecError, JournalCorrupt
+
+Record: TypeAlias = "dict[str, Json]"
+
+_SUM = b',"crc":"'
+_TAIL = len(_SUM) + len('00000000"}\n')
+# Both are made once: json.dumps would make one a call, which costs more than the line. The checksum says that a line is
+# what was written, so what is read needs none of the strictness of `jsontext`.
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_decode = JSONDecoder().decode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The records of a file in order, how many bytes they take, and what was dropped after them ("" for nothing)."""
+
+    records: tuple[Record, ...]
+    good: int
+    dropped: str
+
+
+def line_of(record: Record) -> bytes:
+    """A record as it is written. Raises `CodecError` for data that JSON can't hold."""
+    try:
+        body = _encode(record).encode("utf-8")[:-1]
+    except (TypeError, ValueError, RecursionError) as error:  # NaN, a lone surrogate, a foreign type
+        raise CodecError("", f"cannot be written as JSON: {error}") from error
+    return b'%s%s%08x"}\n' % (body, _SUM, crc32(body))
+
+
+def read_records(raw: bytes, where: str) -> Reading:
+    """All records of a journal's bytes. Raises `JournalCorrupt` for damage anywhere but in the last line."""
+    lines = raw.split(b"\n")
+    records: list[Record] = []
+    good = 0
+    for number, line in enumerate(lines[:-1], 1):
+        record = _record(line)
+        if isinstance(record, str):
+            if number == len(lines) - 1 and not lines[-1]:
+                return Reading(records=tuple(records), good=good, dropped=_dropped(line, record))
+            raise JournalCorrupt(f"{where}, line {number}: {record}; the lines before it are whole", line=number)
+        records.append(record)
+        good += len(line) + 1
+    unfinished = lines[-1]
+    dropped = _dropped(unfinished, "it has no end, its writer was stopped in the middle") if unfinished else ""
+    return Reading(records=tuple(records), good=good, dropped=dropped)
+
+
+def _dropped(line: bytes, why: str) -> str:
+    return f"the last line ({len(line)} bytes): {why}"
+
+
+def _record(line: bytes) -> Record | str:
+    """The record, or why the line is none."""
+    body, tail = line[: 1 - _TAIL], line[1 - _TAIL :]
+    if tail != b'%s%08x"}' % (_SUM, crc32(body)):
+        return "its checksum does not fit"
+    record: Any = _decode(body.decode("utf-8") + "}")
+    return record if isinstance(record, dict) else "it is no object"
