@@ -24,6 +24,18 @@ from graph_agent.runtime.jsontext import is_unicode
 
 COMMANDS = {
     "repair": "turn a failing test into a verified patch",
+    "resume": "go on with a run that stopped, wherever it stopped",
+    "answer": "answer a run that waits for a person, and go on",
+    "show": "say where a run stands, why, and what it asks",
+    "trace": "list the steps of a run, a line a step",
+    "why": "tell for each changed file what led to it and what verified it",
+    "history": "show the state after a step, or what changed between two",
+    "replay": "run one node again on what it was given, and compare",
+    "fork": "begin a new run from a step of another",
+    "apply": "bring the verified patch of a run to its workspace",
+    "runs": "list all runs, the newest first",
+    "compact": "shorten the journal of a run",
+    "verify-journal": "check that the journal of a run is whole and fits",
     "demo": "watch the repair graph on a scripted model and pretended tools",
     "graph": "draw a graph from its own table",
     "permissions": "print who may read, call, write and lead to what",
@@ -47,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    as_json = "--json" in words
+    as_json, options = "--json" in words, argparse.Namespace()
     try:
         options = parsed(words, as_json)
         code: int = options.command.run(options)
@@ -67,7 +79,9 @@ def _run(words: list[str]) -> int:
         what, code = (
             ("terminated", signal.code) if isinstance(signal, Terminated) else ("interrupted", exits.INTERRUPTED)
         )
-        return _say(f"{what}; to start again, give the same command", code, "interrupted", as_json)
+        on = getattr(options, "goes_on", "")
+        way = f"to go on: {on}" if on else "to start again, give the same command"
+        return _say(f"{what}; {way}", code, "interrupted", as_json)
     except Exception as error:
         if not as_json:
             raise  # a fault of ours
@@ -117,9 +131,12 @@ def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
         )
     parser = _Parser(prog="graph_agent", description="A graph runtime for agents, and agents on it.", quiet=as_json)
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", dest="command_name", required=True, metavar="COMMAND")
     added = {name: _added(commands, name, summary, name == wanted, as_json) for name, summary in COMMANDS.items()}
     options, unknown = parser.parse_known_args(words)
+    if hasattr(options, "fields"):  # argparse takes a list of words up to the first option, and not after it
+        options.fields += [word for word in unknown if not word.startswith("-")]
+        unknown = [word for word in unknown if word.startswith("-")]
     if unknown:
         known = set(re.findall(r"--[a-z][\w-]*", added[wanted].format_help()))
         first = unknown[0].partition("=")[0]
@@ -144,7 +161,7 @@ def _added(commands: Any, name: str, summary: str, wanted: bool, quiet: bool) ->
     if not wanted:
         unused: argparse.ArgumentParser = commands.add_parser(name, help=summary, quiet=quiet)
         return unused
-    module: Any = import_module(f"graph_agent.cli.{name}")
+    module: Any = import_module(f"graph_agent.cli.{name.replace('-', '_')}")
     raw = argparse.RawDescriptionHelpFormatter
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=summary, description=module.__doc__, formatter_class=raw, quiet=quiet

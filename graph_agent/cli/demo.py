@@ -114,7 +114,7 @@ class _Pretended:
         start = self._original[path] if on == "original" else self._now[path]
         return self._put(path, edited(start, edits, path))
 
-    def _restore(self, path: str) -> Changed:
+    def _restore(self, path: str, before: str) -> Changed:
         return self._put(path, self._original[path])
 
     def _put(self, path: str, text: str) -> Changed:

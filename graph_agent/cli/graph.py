@@ -19,7 +19,9 @@ from graph_agent.view.drawing import dot, mermaid
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("graph", metavar="GRAPH", help="repair, or module:NAME of your own")
     parser.add_argument("--format", choices=("mermaid", "dot"), default="mermaid")
-    parser.add_argument("--fallbacks", action="store_true", help="draw the edges of on_limit and on_error too")
+    parser.add_argument(
+        "--fallbacks", action="store_true", help="draw the edges of on_limit, on_error and on_doubt too"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,127 +1,87 @@
-"""From the options of `repair` to the model, the policy, the tools and the first state."""
+"""From the options of `repair` to what the run is set up with: the policy, the model by name, and the first state."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from graph_agent.cli.bench import Setup, hash_of_tests
 from graph_agent.cli.exits import UsageError
-from graph_agent.cli.runfolder import RunFolder
+from graph_agent.cli.models import ModelChoice, choice_of, for_the_header
 from graph_agent.llm.edits import EditFormat
-from graph_agent.llm.record import RecordingError, RecordingLLM, ReplayLLM
-from graph_agent.protocols import LLMError, ToolError
+from graph_agent.protocols import ToolError
 from graph_agent.runtime.errors import nearest
 from graph_agent.tools.command import parse_command
 from graph_agent.tools.paths import PatternError, checked_patterns
-from graph_agent.tools.workbench import Bench, has_module, interpreter_of, is_left_behind
+from graph_agent.tools.workbench import has_module, interpreter_of, is_left_behind
 from graph_agent.workflows.repair.policy import PROTECTED, SOURCES, Command, EvaluationPolicy, default_tests
 from graph_agent.workflows.repair.state import TaskState
-
-
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model",
-        default="offline",
-        metavar="offline|URL|replay:FILE",
-        help="offline (rules, no model; the default), the URL of an OpenAI-compatible server, or a recording",
-    )
-    parser.add_argument("--model-name", metavar="NAME", help="the model to ask for at that URL (GRAPH_AGENT_LLM_MODEL)")
-    parser.add_argument("--record", metavar="FILE", help="add each question and answer to a file for replay:FILE")
-
-
-def is_offline(options: argparse.Namespace) -> bool:
-    return bool(options.model == "offline")
-
-
-def model_of(options: argparse.Namespace) -> Any:
-    if is_offline(options) and (options.model_name or options.record is not None):
-        raise UsageError("--model-name and --record are for a model that is asked: give --model URL too")
-    try:
-        llm = _named(options)
-        return RecordingLLM(llm, Path(options.record)) if options.record is not None else llm
-    except (LLMError, RecordingError) as error:
-        raise UsageError(f"{error}; see --model and --record in python3 -m graph_agent repair --help") from error
-
-
-def _named(options: argparse.Namespace) -> Any:
-    model: str = options.model
-    if model == "offline":
-        from graph_agent.llm.offline import MutationLLM
-
-        return MutationLLM()
-    if model.startswith("replay:"):
-        return ReplayLLM(Path(model.removeprefix("replay:")))
-    if model.lower().startswith(("http://", "https://")):
-        from graph_agent.llm.chat import ChatLLM
-
-        name = options.model_name or os.environ.get("GRAPH_AGENT_LLM_MODEL")
-        if not name:
-            raise UsageError("a server has many models: say which with --model-name or GRAPH_AGENT_LLM_MODEL")
-        return ChatLLM(model, name, _key(model))
-    close = nearest(model, ("offline", "replay:FILE", "http://"))
-    raise UsageError(f"--model {model!r} is unknown{close}: give offline, a URL that starts with http, or replay:FILE")
-
-
-def _key(url: str) -> str | None:
-    """GRAPH_AGENT_LLM_KEY; OPENAI_API_KEY goes to its owner's servers alone, whatever else is asked."""
-    owners = re.match(r"https://([\w-]+\.)*openai\.com(:\d+)?(/|$)", url, re.IGNORECASE)
-    return os.environ.get("GRAPH_AGENT_LLM_KEY") or (os.environ.get("OPENAI_API_KEY") if owners else None)
-
 
 OFFLINE_RETRIES = 300
 RETRIES = 2
 OFFLINE_READS, READS = 40, 3
 LOOK = 4  # turns of DIAGNOSE besides the sources
 MOST = 1_000_000
+APPROVALS: tuple[Literal["plan", "finish"], ...] = ("plan", "finish")
 STEPS_A_RETRY, OTHER_STEPS = 3, 20  # repair, execute, verify; the rest of the way once, with room
 
 
-def policy_of(options: argparse.Namespace, source: Path) -> EvaluationPolicy:
+def setup_of(options: argparse.Namespace, source: Path) -> Setup:
     """Raises `UsageError` for an option that no run could use."""
     _check_numbers(options)
-    return EvaluationPolicy(
+    model, holdout = choice_of(options), holdout_of(options, source)
+    if options.review and model.offline:
+        raise UsageError("--review needs a model, and the offline one can't judge: give --model URL")
+    policy = EvaluationPolicy(
         allowed_root=str(source),
         commands=(*_tests(options, source), *(_command(text, "check", source) for text in options.check)),
         write=_patterns("--allow", options.allow, source) if options.allow else SOURCES,
         protect=(*PROTECTED, *_patterns("--protect", options.protect, source)),
-        holdout=holdout_of(options, source) is not None,
-        max_reads=OFFLINE_READS if is_offline(options) else READS,
+        holdout=holdout is not None,
+        max_reads=OFFLINE_READS if model.offline else READS,
         look_timeout=2 * options.timeout + 30,
-        formats=_formats(options),
+        formats=_formats(options, model),
         rules=_rules(options),
     )
-
-
-def bench_of(options: argparse.Namespace, policy: EvaluationPolicy, folder: RunFolder) -> Bench:
-    return Bench(
-        root=folder.workspace,
-        baseline=folder.original,
-        writable=policy.write,
-        protected=policy.protect,
-        commands=tuple(command.argv for command in policy.commands),
-        tests=tuple(command.argv for command in policy.tests),
+    return Setup(
+        source=str(source),
+        policy=policy,
+        policy_hash=policy.fingerprint,
+        model=for_the_header(model),
+        holdout=None if holdout is None else str(holdout),
+        holdout_hash=hash_of_tests(holdout),
         timeout=options.timeout,
         isolation=options.isolation,
-        holdout=holdout_of(options, folder.source),
     )
 
 
-def state_of(options: argparse.Namespace, folder: RunFolder) -> TaskState:
+def state_of(options: argparse.Namespace, setup: Setup, run: str) -> TaskState:
     """The first state; turns that were not given follow from the retries."""
-    offline = is_offline(options)
+    offline = setup.model.offline
     retries = options.retries if options.retries is not None else (OFFLINE_RETRIES if offline else RETRIES)
     enough = 60 + 4 * retries if offline else LOOK + READS + 2 * (retries + 1)
     return TaskState(
-        task_id=folder.folder.name,
+        task_id=run,
         request=options.request,
-        workspace=str(folder.source),
+        workspace=setup.source,
         max_retries=retries,
         max_turns=options.turns if options.turns is not None else enough,
         review=options.review,
+        approve=approvals_of(options.approve),
     )
+
+
+def approvals_of(given: list[str]) -> tuple[Literal["plan", "finish"], ...]:
+    """What waits for a person, from an option that is repeated or a list with commas."""
+    words = [word for text in given for word in text.split(",")]
+    for word in words:
+        if word not in ("plan", "finish"):
+            raise UsageError(
+                f"--approve {word!r}{nearest(word, ('plan', 'finish'))}: give plan, finish, or plan,finish"
+            )
+    return tuple(name for name in APPROVALS if name in words)
 
 
 def most_steps(state: TaskState) -> int:
@@ -173,14 +133,14 @@ def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:
         raise UsageError(f"{option}: {error}") from error
 
 
-def _formats(options: argparse.Namespace) -> tuple[EditFormat, ...]:
+def _formats(options: argparse.Namespace, model: ModelChoice) -> tuple[EditFormat, ...]:
     """What a model is likely to manage comes first."""
     given: EditFormat = options.edit_format
     if options.edit_format != "auto":
-        if is_offline(options):
+        if model.offline:
             raise UsageError("--edit-format is for a model that writes: give --model URL too, or leave it out")
         return (given,)
-    return ("replace",) if is_offline(options) else ("function", "replace")
+    return ("replace",) if model.offline else ("function", "replace")
 
 
 def _rules(options: argparse.Namespace) -> tuple[str, ...]:
@@ -195,9 +155,13 @@ def _rules(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _check_numbers(options: argparse.Namespace) -> None:
+    check_limits(options)
+    if not 0 < options.timeout < 86_400:
+        raise UsageError(f"--timeout {options.timeout}: give seconds, more than 0 and less than a day")
+
+
+def check_limits(options: argparse.Namespace) -> None:
     for name in ("retries", "turns"):
         value = getattr(options, name)
         if value is not None and not 0 <= value <= MOST:
             raise UsageError(f"--{name} {value}: give a number from 0 to {MOST}")
-    if not 0 < options.timeout < 86_400:
-        raise UsageError(f"--timeout {options.timeout}: give seconds, more than 0 and less than a day")

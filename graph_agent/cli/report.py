@@ -1,4 +1,4 @@
-"""What `repair` says at the end: the diff, the evidence, how it ended, and what to do next."""
+"""What a repair says when it stops: the diff, the evidence, how it ended, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import json
 import shlex
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from graph_agent.cli.bench import Setup
 from graph_agent.cli.exits import DONE, FAILED, FUSE, WAITING
-from graph_agent.cli.options import is_offline
+from graph_agent.cli.onward import NO_HELD_OUT, Way
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.runtime.errors import RunError, StepLimitReached
+from graph_agent.runtime.errors import JournalError, RunError, StepLimitReached
+from graph_agent.verify.report import Verdict
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Check, Stage, TaskState, Verification
 
@@ -26,7 +27,7 @@ class Outcome:
     """
 
     state: TaskState
-    error: RunError | None = None
+    error: RunError | JournalError | OSError | None = None
     interrupted: int = 0
     applied: tuple[str, ...] = ()
     refused: str = ""
@@ -61,58 +62,35 @@ class Outcome:
         return f"verified, but not applied: {self.refused}" if self.refused else state.route_reason
 
 
-def next_things(options: argparse.Namespace, outcome: Outcome, folder: Path) -> list[str]:
-    state, patch = outcome.state, shlex.quote(str(folder / "patch.diff"))
-    by_hand = f"apply it: patch -p1 -d {shlex.quote(options.workspace)} < {patch}"
-    if outcome.applied:
-        return [f"applied to {options.workspace}: {', '.join(outcome.applied)}"]
-    if outcome.refused:
-        return [by_hand, f"or repair what is there now: {_again(options)}"]
-    if outcome.code == DONE:
-        return [by_hand, f"or: {_again(options, '--apply')}"]
-    if state.stage is Stage.FAILED and not outcome.interrupted:
-        return [f"say what is wanted: {_again(options, '--request', 'TEXT')}"]
-    if outcome.code != WAITING:
-        return [f"to start again: {_again(options)}"]
-    return _for_a_person(options, state, folder)
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All that there is to tell. `ways`: how the run goes on, the likeliest last."""
+
+    outcome: Outcome
+    setup: Setup
+    folder: RunFolder
+    diff: str
+    ways: list[Way]
+
+    @property
+    def warnings(self) -> list[str]:
+        verified = self.outcome.state.verification is not None
+        return [NO_HELD_OUT] if verified and not self.setup.policy.holdout else []
 
 
-def _for_a_person(options: argparse.Namespace, state: TaskState, folder: Path) -> list[str]:
-    verified = state.verification is not None
-    if state.max_turns is not None and state.spent_turns >= state.max_turns:
-        return [f"to allow more: {_again(options, '--turns', str(2 * max(6, state.max_turns)))}"]
-    if verified and state.came_from is Stage.VERIFY and state.retries >= state.max_retries:
-        return [f"to allow more: {_again(options, '--retries', str(2 * max(1, state.max_retries)))}"]
-    if state.came_from is Stage.DIAGNOSE:
-        return ["give the command whose tests fail as --test CMD, or more time with --timeout SECONDS"]
-    if state.came_from is Stage.INTAKE:
-        return [
-            f"ask for something else, or allow other files: {_again(options, '--request', 'TEXT', '--allow', 'GLOB')}"
-        ]
-    tried = f"what was tried stands in {folder / 'trace.jsonl'}"
-    if is_offline(options):
-        return [tried, f"a model may see more: {_again(options, '--model', 'URL', '--model-name', 'NAME')}"]
-    return [tried, f"say more of what is wanted: {_again(options, '--request', 'TEXT')}"]
-
-
-def _again(options: argparse.Namespace, *more: str) -> str:
-    """The user's own command once more; of an option given twice the last one counts."""
-    return shlex.join(["python3", "-m", "graph_agent", *options.words, *more])
-
-
-def print_report(
-    options: argparse.Namespace, outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str
-) -> None:
-    """The report on stdout, and on stderr, in a line, why the run is not done."""
-    if options.json:
-        print_json(_data(options, outcome, folder, policy, diff))
-    else:
-        for block in (_diff(outcome, diff), _evidence(outcome.state, policy), _ending(options, outcome, folder)):
-            if block:
-                print(f"\n{visible(block)}")
+def print_report(report: Report, options: argparse.Namespace) -> None:
+    """On stderr, in a line, why the run is not done; on stdout the report, whose last line is how to go on."""
+    outcome = report.outcome
+    blocks = [] if options.json else [_diff(outcome, report.diff), _evidence(outcome.state, report.setup.policy)]
+    for block in filter(None, blocks):
+        print(f"\n{visible(block)}")
     sys.stdout.flush()  # so that the line below stands below
     if outcome.code:
-        print(visible(f"graph_agent: {outcome.title}: {outcome.reason}"), file=sys.stderr)
+        print(visible(f"graph_agent: {outcome.title}: {outcome.reason}"), file=sys.stderr, flush=True)
+    if options.json:
+        print_json(_data(report))
+    else:
+        print(f"\n{visible(_ending(report))}")
 
 
 def visible(text: str) -> str:
@@ -123,7 +101,9 @@ def visible(text: str) -> str:
 def _diff(outcome: Outcome, diff: str) -> str:
     if not diff:
         return "No file was changed."
-    verified = outcome.state.stage is Stage.DONE
+    state, latest = outcome.state, outcome.state.verification
+    passed = latest is not None and latest.verdict is Verdict.PASS and latest.attempt == state.attempt
+    verified = state.stage is Stage.DONE or (passed and state.stage is Stage.HUMAN)
     title = "The patch" if verified else "The last attempt, which is NOT verified"
     return f"{title}:\n\n{diff.rstrip()}"
 
@@ -167,38 +147,53 @@ def _isolation(verification: Verification) -> str:
     return "none: confinement by rules, not a sandbox" if "none" in found or not found else found
 
 
-def _ending(options: argparse.Namespace, outcome: Outcome, folder: RunFolder) -> str:
+def _ending(report: Report) -> str:
+    outcome, folder = report.outcome, report.folder
     state = outcome.state
     at = f" at {state.came_from.value}" if state.stage is Stage.HUMAN and state.came_from else ""
     lines = [
         f"{outcome.title}{at}: {outcome.reason}",
         f"{state.steps} steps, {state.spent_turns} of {state.max_turns} turns, "
         f"{state.retries} of {state.max_retries} retries",
+        *(f"warning: {text}" for text in report.warnings),
         f"the run is kept in {folder.folder}",
     ]
-    return "\n  ".join([*lines, *next_things(options, outcome, folder.folder)])
+    if outcome.applied:
+        lines.append(f"applied to {folder.source}: {', '.join(outcome.applied)}")
+    elif state.stage is Stage.DONE:
+        patch = shlex.quote(str(folder.patch))
+        lines.append(f"apply it by hand: patch -p1 -d {shlex.quote(str(folder.source))} < {patch}")
+    return "\n  ".join([*lines, *way_lines(report.ways)])
 
 
-def _data(
-    options: argparse.Namespace, outcome: Outcome, folder: RunFolder, policy: EvaluationPolicy, diff: str
-) -> dict[str, Any]:
+def way_lines(ways: list[Way]) -> list[str]:
+    return [line for way in ways for line in (f"to {way.words}:", f"  {way.command}")]
+
+
+def way_data(ways: list[Way]) -> list[dict[str, str]]:
+    return [{"to": way.words, "command": way.command} for way in ways]
+
+
+def _data(report: Report) -> dict[str, Any]:
+    outcome, folder = report.outcome, report.folder
     state, verification = outcome.state, outcome.state.verification
     return {
         "status": outcome.status,
         "exit_code": outcome.code,
         "stage": state.stage.value,
         "reason": outcome.reason,
-        "run": folder.folder.name,
+        "run": folder.name,
         "folder": str(folder.folder),
         "steps": state.steps,
         "turns": state.spent_turns,
         "retries": state.retries,
-        "diff": diff,
+        "diff": report.diff,
         "applied": list(outcome.applied),
-        "left_out": [left.path for left in folder.left_behind],
+        "left_out": list(report.setup.left_out),
         "verification": _verification(verification) if verification else None,
-        "policy": policy.fingerprint,
-        "next": next_things(options, outcome, folder.folder),
+        "policy": report.setup.policy_hash,
+        "warnings": report.warnings,
+        "next": way_data(report.ways),
     }
 
 
@@ -224,7 +219,12 @@ def print_json(data: dict[str, Any]) -> None:
 
 def _whole(data: Any) -> Any:
     if isinstance(data, str):
-        return data.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return as_text(data)
     if isinstance(data, dict):
         return {key: _whole(value) for key, value in data.items()}
     return [_whole(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def as_text(text: str) -> str:
+    """A byte that is no UTF-8, as in a file's name, as a backslash escape."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Where a run is kept: a private folder of the user's, with the copy that is worked on and the record."""
+"""Where a run is kept: a private folder of the user's, with its journal and the copy that is worked on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from pathlib import Path
 from shutil import rmtree
 
 from graph_agent.cli.exits import UsageError
-from graph_agent.protocols import Json, ToolError
-from graph_agent.runtime.checkpoint import save_checkpoint
-from graph_agent.runtime.codec import encode
-from graph_agent.runtime.events import Event
-from graph_agent.runtime.jsontext import dumps
-from graph_agent.runtime.typecheck import hints
+from graph_agent.protocols import ToolError
+from graph_agent.runtime.checkpoint import replace_file
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.workbench import LeftBehind, copy_workspace
 
@@ -37,7 +33,7 @@ def new_run(runs: Path, source: Path) -> Path:
     """A fresh folder, whose name is the run's id. Raises `UsageError`."""
     if Path(os.path.realpath(runs)).is_relative_to(source):
         raise UsageError(f"{runs}, for runs, lies in the workspace: give a folder outside of it with --run-dir")
-    plain = re.sub(r"[^\w.-]+", "-", source.name)[:MOST_NAME].strip("-.") or "run"
+    plain = re.sub(r"[^\w.-]+", "-", source.name, flags=re.ASCII)[:MOST_NAME].strip("-._") or "run"
     folder = runs / f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     try:
         runs.mkdir(parents=True, exist_ok=True)
@@ -64,31 +60,34 @@ def _home() -> Path:
 
 
 class RunFolder:
-    """`workspace/` is worked on, `original/` is what it was; `trace.jsonl` has a line a step, `state.json` the end."""
+    """Of a repair: `workspace/` is worked on, `original/` is what it was, `patch.diff` what lies between them."""
 
     def __init__(self, folder: Path, source: Path) -> None:
         self.folder, self.source = folder, source
         self.workspace, self.original = folder / "workspace", folder / "original"
-        self.left_behind: tuple[LeftBehind, ...] = ()
+        self.patch = folder / "patch.diff"
 
-    def fill(self) -> None:
-        """Raises `UsageError` for a workspace that can't be copied."""
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def fill(self) -> tuple[LeftBehind, ...]:
+        """Copy the workspace; returns what was left out. Raises `UsageError` for one that can't be copied."""
         try:
-            self.left_behind = copy_workspace(self.source, self.workspace)
+            left_behind = copy_workspace(self.source, self.workspace)
             copy_workspace(self.source, self.original)
         except (WorkspaceError, ToolError) as error:
-            rmtree(self.folder, ignore_errors=True)
             raise UsageError(f"{self.source} can't be copied: {error}") from error
+        return left_behind
 
-    def write(self, event: Event) -> None:
-        types = hints(type(event.state))
-        patch = {name: encode(value, types[name]) for name, value in (event.patch or {}).items()}
-        line: dict[str, Json] = {name: getattr(event, name) for name in ("kind", "step", "stage", "to", "reason")}
-        line |= {"patch": patch, "turns": event.turns, "seconds": round(event.seconds, 3)}
-        with (self.folder / "trace.jsonl").open("a", encoding="utf-8", newline="\n") as file:
-            file.write(dumps(line) + "\n")
+    def remove(self) -> None:
+        """What is there is no run yet."""
+        rmtree(self.folder, ignore_errors=True)
 
-    def keep(self, state: object, diff: str) -> None:
-        save_checkpoint(state, self.folder / "state.json")
-        if diff:
-            (self.folder / "patch.diff").write_bytes(diff.encode("utf-8", "surrogateescape"))
+    def keep_patch(self, diff: str) -> None:
+        """Make `patch.diff` what it has to be, and leave it alone where it is that already."""
+        raw = diff.encode("utf-8", "surrogateescape")
+        if not raw:
+            self.patch.unlink(missing_ok=True)
+        elif not self.patch.is_file() or self.patch.read_bytes() != raw:
+            replace_file(self.patch, raw, beside=f".patch-{secrets.token_hex(4)}.tmp")

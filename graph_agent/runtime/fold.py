@@ -73,8 +73,9 @@ def folds(records: Iterable[Record], where: str) -> Iterator[Folded]:
 def changes(before: GraphState, after: GraphState) -> Record:
     """What a step changed, as a record's fields: the inverse of the fold."""
     patch: dict[str, Json] = {}
+    its_class: Any = type(after)
     old = before.__dict__
-    writers = _writers(type(after))
+    writers = _writers(its_class)
     for name, new in after.__dict__.items():
         if new is not old[name] and name in writers:
             write, grows = writers[name]
@@ -94,7 +95,7 @@ def appended_fields(state: type[GraphState]) -> list[Json]:
 
 
 @cache
-def _writers(state: type[GraphState]) -> dict[str, tuple[Callable[[Any], Json], bool]]:
+def _writers(state: Any) -> dict[str, tuple[Callable[[Any], Json], bool]]:
     """For each field that a step may change: how it is written, and whether it grows."""
     types = hints(state)
     return {

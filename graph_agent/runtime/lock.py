@@ -42,6 +42,19 @@ class Lock:
         self.release()
 
 
+def holder(path: Path) -> str | None:
+    """Who has the lock on the file `path` at this moment; None when nobody has. It is looked at, not kept."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:  # never taken, or not ours to open
+        return None
+    try:
+        named = os.fstat(descriptor).st_size > 0  # an owner that ended well took its name away
+        return _holder(descriptor) if named and not _take(descriptor) else None
+    finally:
+        os.close(descriptor)
+
+
 def _holder(descriptor: int) -> str:
     try:
         os.lseek(descriptor, 0, os.SEEK_SET)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,7 +42,7 @@ class Bench:
     """The settings. `root` is worked on, `baseline` is its pristine copy; times are in seconds.
 
     `tests` are those of the `commands` that run tests; the first also runs those in the folder `holdout`, which lies
-    outside of the workspace.
+    outside of the workspace. `keep` is given what each file will hold before it is written.
     """
 
     root: Path
@@ -54,6 +54,7 @@ class Bench:
     timeout: float
     isolation: Isolation = "auto"
     holdout: Path | None = None
+    keep: Callable[[bytes], object] | None = None
 
     def trace_tests(self, argv: tuple[str, ...]) -> Trace:
         """Run a test command under the tracer and return which lines its failing and its passing tests ran.
@@ -97,7 +98,13 @@ class Bench:
 
 
 def workbench(bench: Bench) -> Toolbox:
-    workspace = Workspace(bench.root, writable=bench.writable, protected=bench.protected, baseline_root=bench.baseline)
+    workspace = Workspace(
+        bench.root,
+        writable=bench.writable,
+        protected=bench.protected,
+        baseline_root=bench.baseline,
+        keep=bench.keep,
+    )
     commands = Commands(bench.root, bench.commands, timeout=bench.timeout, isolation=bench.isolation)
     tests = [FunctionTool(function, effect="execute") for function in (bench.trace_tests, bench.run_holdout)]
     return Toolbox([*workspace.tools(), *commands.tools(), *tests])

@@ -6,7 +6,7 @@ This confines what these tools do, not what a command does, and is no sandbox.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -62,12 +62,14 @@ class Workspace:
         protected: Collection[str] = (),
         baseline_root: Path | None = None,
         limits: Limits | None = None,
+        keep: Callable[[bytes], object] | None = None,
     ) -> None:
-        """Raises WorkspaceError, PatternError."""
+        """`keep` is given what a file will hold before it is written. Raises WorkspaceError, PatternError."""
         self._root = Root(root)
         self._baseline = None if baseline_root is None else Root(baseline_root)
         self._writable, self._protected = checked_patterns(writable), checked_patterns(protected)
         self._limits = limits or Limits()
+        self._keep = keep
         self._made: dict[tuple[str, tuple[TextEdit, ...]], str] = {}  # the hash edits led to
         self._writing = Lock()
 
@@ -120,11 +122,19 @@ class Workspace:
             self._made[place.name, tuple(edits)] = changed.after
             return changed
 
-    def restore_file(self, path: str) -> Changed:
-        """Give a file the content that it has in the original workspace."""
+    def restore_file(self, path: str, before: str = "") -> Changed:
+        """Give a file the content that it has in the original workspace. A repeated call changes nothing more.
+
+        A file that has another SHA-256 than `before`, and not the original's, is not written (changed_meanwhile).
+        """
         place = self._for_writing(path)
         with self._writing:
-            return self._put(place, self._bytes(place), self._original_bytes(place.name))
+            current, original = self._bytes(place), self._original_bytes(place.name)
+            now = "" if current is None else sha256(current)
+            if before not in ("", now) and current != original:
+                hint = "Look at what stands there now before it is undone."
+                raise ToolError("changed_meanwhile", f"{quoted(place.name)} is not what is to be undone.", hint=hint)
+            return self._put(place, current, original)
 
     def tools(self) -> tuple[FunctionTool, ...]:
         return (
@@ -200,6 +210,8 @@ class Workspace:
         already = raw == current
         if not already:
             status = place.status or self._original().resolve(place.name).status
+            if self._keep is not None:
+                self._keep(raw)
             with files.said(place.name, "written"):
                 place.file.parent.mkdir(parents=True, exist_ok=True)
             files.replace(place, raw, 0o644 if status is None else status.st_mode)

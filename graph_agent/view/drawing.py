@@ -1,7 +1,7 @@
 """A graph as a picture, for Mermaid and for Graphviz, drawn from the edges that the runtime knows.
 
-A box is a node, a hexagon a pause, rounded an end; dotted arrows are for spent turns and errors. The rule: each edge is
-drawn once, and what is left out is said in a note beside the picture.
+A box is a node, a hexagon a pause, rounded an end; dotted arrows are for spent turns, errors and doubts. The rule: each
+edge is drawn once, and what is left out is said in a note beside the picture.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Arrow:
 
 
 def arrows(graph: Graph[Any], *, fallbacks: bool = False) -> tuple[Arrow, ...]:
-    """The routes and, with `fallbacks`, where spent turns and errors lead."""
+    """The routes and, with `fallbacks`, where spent turns, errors and doubts lead."""
     kinds: dict[tuple[Enum, Enum], list[str]] = {}
     for start, end, kind in graph.edges:
         kinds.setdefault((start, end), []).append(kind)
     drawn: list[Arrow] = []
     for (start, end), found in kinds.items():
         back = "back" in kinds.get((end, start), ())
-        fallen = " or ".join(kind for kind in found if kind in ("limit", "error"))
+        fallen = " or ".join(kind for kind in found if kind in ("limit", "error", "doubt"))
         if "route" in found:
             drawn.append(Arrow(start, end, back))
         if fallen and fallbacks:
@@ -102,6 +102,8 @@ def _notes(graph: Graph[Any], fallbacks: bool) -> list[str]:
         notes.append(f"not drawn: when the turns are spent, on to {stage_name(graph.on_limit)}")
     if not fallbacks and graph.on_error is not None:
         notes.append(f"not drawn: when a node fails, on to {stage_name(graph.on_error)}")
+    if not fallbacks and graph.on_doubt is not None:
+        notes.append(f"not drawn: when a resume is in doubt, on to {stage_name(graph.on_doubt)}")
     return notes
 
 

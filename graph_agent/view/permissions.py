@@ -24,6 +24,10 @@ def permissions(graph: Graph[Any], *, width: int = 120) -> str:
         below.append(f"when the turns are spent a run goes to {stage_name(graph.on_limit)}")
     if graph.on_error is not None:
         below.append(f"when a node fails a run goes to {stage_name(graph.on_error)}")
+    if graph.on_doubt is not None:
+        below.append(f"when a resume is in doubt a run goes to {stage_name(graph.on_doubt)}")
+    if graph.look is not None:
+        below.append(f"a resume looks at the world first, and may call {', '.join(graph.look.tools) or 'nothing'}")
     return text + "".join(f"\n{line}" for line in below) + "\n" * bool(below)
 
 
@@ -55,6 +59,7 @@ def _data(graph: Graph[Any], stage: Any, entry: Node | Pause | None) -> dict[str
         "back": BACK in exits,
         "on_limit": leads.get("limit"),
         "on_error": leads.get("error"),
+        "on_doubt": leads.get("doubt"),
         "metered": bool(node and node.metered),
         "effects": bool(node and node.effects),
         "on_interrupted": node.on_interrupted if node else None,

@@ -67,6 +67,18 @@ class Ended:
         return found
 
     @property
+    def last_command(self) -> str:
+        """The last line, which is a command of this program."""
+        line = self.out.splitlines()[-1].strip()
+        assert line.startswith("python3 -m graph_agent "), line
+        return line
+
+    @property
+    def next_words(self) -> list[str]:
+        """What the last line says to run, for `cli`."""
+        return shlex.split(self.last_command)[3:]
+
+    @property
     def folder(self) -> Path:
         """Where the run says that it is kept."""
         line = next(line for line in self.out.splitlines() if "the run is kept in " in line)

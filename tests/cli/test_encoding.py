@@ -37,7 +37,7 @@ def test_a_poor_console_in_a_c_locale_is_no_reason_to_fail(place: Path, said: di
     (folder,) = (place / "kept" / "runs").iterdir()
     assert (folder / "workspace" / "naïve → 😀.py").is_file()
     assert "→ é 日 😀" in (folder / "patch.diff").read_text(encoding="utf-8")
-    assert TEXT in (folder / "state.json").read_text(encoding="utf-8")
+    assert TEXT in (folder / "journal.jsonl").read_text(encoding="utf-8")
     shown = done.stdout.decode(said.get("PYTHONIOENCODING", "ascii"))
     assert "\\u2192" in shown
 

@@ -121,16 +121,16 @@ WAITS = {
         HOPELESS,
         ["--retries", "1"],
         "1 of 1 retries are spent",
-        "--retries 2",
+        "max_retries=",
     ),
     "no retry was given": (
         HOPELESS,
         ["--retries", "0"],
         "0 of 0 retries are spent",
-        "--retries 2",
+        "max_retries=",
     ),
-    "no turn is left": ({}, ["--turns", "6"], "turns", "--turns 12"),
-    "a forbidden word": ({}, ["--request", "Fix it and deploy it."], "'deploy'", "--request TEXT"),
+    "no turn is left": ({}, ["--turns", "6"], "turns", "max_turns="),
+    "a forbidden word": ({}, ["--request", "Fix it and deploy it."], "'deploy'", "request=TEXT"),
     "no file may be changed": ({}, ["--allow", "nothing.py"], "no file may be changed", "--allow GLOB"),
     "no candidate is left": ({"calc.py": "def add(a, b):\n    pass\n"}, [], "human_review", "--model URL"),
 }
@@ -148,7 +148,8 @@ def test_what_needs_a_person_is_3(
     assert do_next in ended.out
     assert "waiting for a person at " in ended.out
     assert ended.folder.name in ended.out
-    assert (ended.folder / "state.json").is_file()
+    assert (ended.folder / "journal.jsonl").is_file()
+    assert ended.next_words[:2] == ["answer", ended.folder.name]
     assert (ws / "calc.py").read_text(encoding="utf-8") == files.get("calc.py", WRONG)
 
 
@@ -157,7 +158,7 @@ def test_the_last_fuse_is_4(
 ) -> None:
     """The fuse follows from the retries, so that only a fault in the graph could burn it: here it is set by hand."""
     workspace(tmp_path / "ws")
-    monkeypatch.setattr("graph_agent.cli.repair.most_steps", lambda state: 3)
+    monkeypatch.setattr("graph_agent.cli.session.most_steps", lambda state: 3)
     words = ["--test", UNITTEST, "--isolation", "none", "--run-dir", str(tmp_path / "kept")]
     assert main(["repair", str(tmp_path / "ws"), *words]) == 4
     out, err = capsys.readouterr()

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from graph_agent.cli import main, runfolder
-from graph_agent.runtime.checkpoint import load_checkpoint
-from graph_agent.workflows.repair.state import Stage, TaskState
+from graph_agent.runtime.journal import read_run
 from tests.cli.running import ENOUGH, HANGS, UNITTEST, WRONG, Ended, variables, workspace
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process and its group")
@@ -122,10 +121,10 @@ def test_a_signal_ends_the_children_and_keeps_the_run(tmp_path: Path, number: in
         assert "Traceback" not in ended.err
         assert ended.err.startswith(f"graph_agent: interrupted: during {stage}, after ")
         assert f"the run is kept in {run.folder}" in ended.out
-        assert "to start again: python3 -m graph_agent repair " in ended.out
-        state = load_checkpoint(run.folder / "state.json", TaskState)
-        assert state.stage is Stage(stage)
-        assert len((run.folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()) == state.steps
+        assert ended.next_words == ["resume", run.folder.name]
+        records, folded, dropped = read_run(run.folder)
+        assert (folded.raw["stage"], dropped) == (stage, "")
+        assert len([record for record in records if record["type"] == "finished"]) == folded.raw["steps"]
         until(lambda: not any(map(alive, children)))
 
 
@@ -179,6 +178,7 @@ def test_an_interrupt_while_the_workspace_is_copied_is_a_sentence(
     out, err = capsys.readouterr()
     assert json.loads(out)["status"] == "interrupted"
     assert err == "graph_agent: interrupted; to start again, give the same command\n"
+    assert list((tmp_path / "kept").iterdir()) == []
 
 
 def test_a_reader_that_has_had_enough_ends_the_run_without_a_word(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_reader_that_has_had_enough_ends_the_run_without_a_word(tmp_path: Path
     assert process.wait(ENOUGH) == 141
     assert err == b""
     (folder,) = (tmp_path / "kept" / "runs").iterdir()
-    assert load_checkpoint(folder / "state.json", TaskState).steps < 5
+    assert read_run(folder)[1].raw["steps"] < 5
 
 
 def test_help_for_a_reader_that_has_had_enough_ends_without_a_word(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.cli.options import _key
+from graph_agent.cli.models import _key
 from tests.cli.running import TESTS, WRONG, Ended, repair, variables, workspace
 from tests.llm.chat_server import Wire, answer, says, serve
 
@@ -68,7 +68,7 @@ def test_a_recording_of_another_question_is_said_to_have_no_answer(told: Told) -
     ended = repair("ws", "--model", f"replay:{told.record}", "--request", "Another thing.", home=told.home)
     assert ended.code == 3
     assert "has no reply to this request" in ended.err
-    assert "--request TEXT" in ended.out
+    assert f"--model replay:{told.record}" in ended.last_command
 
 
 def test_the_key_is_sent_and_stands_in_no_file_and_no_output(told: Told) -> None:

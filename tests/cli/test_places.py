@@ -38,7 +38,7 @@ def test_apply_changes_the_file_and_no_other_and_then_nothing_fails(tmp_path: Pa
     before = tree(ws)
     ended = repair("ws", "--apply", home=tmp_path)
     assert ended.code == 0
-    assert "applied to ws: calc.py" in ended.out
+    assert f"applied to {ws}: calc.py" in ended.out
     assert {name for name, found in tree(ws).items() if before.get(name) != found} == {"calc.py"}
     assert (ws / "calc.py").read_text(encoding="utf-8") == RIGHT
     again = repair("ws", "--apply", home=tmp_path)
@@ -66,7 +66,7 @@ def test_apply_says_so_when_the_file_changed_meanwhile(
         (ws / "calc.py").write_text("# mine\n", encoding="utf-8")
         return state
 
-    monkeypatch.setattr("graph_agent.cli.repair.run_graph", meanwhile)
+    monkeypatch.setattr("graph_agent.cli.session.run_graph", meanwhile)
     words = ["--apply", "--test", UNITTEST, "--isolation", "none", "--run-dir", str(tmp_path / "kept")]
     assert main(["repair", str(ws), *words]) == 1
     out, err = capsys.readouterr()
@@ -95,9 +95,9 @@ def test_a_path_with_spaces_quotes_and_letters_of_all_kinds(tmp_path: Path) -> N
     ended = repair(ws, "--request", "Make it go → é 日 😀", home=tmp_path)
     assert ended.code == 0
     assert MENDED in ended.out
-    line = next(line for line in ended.out.splitlines() if "apply it: " in line)
+    line = next(line for line in ended.out.splitlines() if "apply it by hand: " in line)
     if os.name == "posix" and shutil.which("patch"):
-        subprocess.run(["/bin/sh", "-c", line.split("apply it: ")[1]], check=True, capture_output=True)
+        subprocess.run(["/bin/sh", "-c", line.split("apply it by hand: ")[1]], check=True, capture_output=True)
         assert (ws / "calc.py").read_text(encoding="utf-8") == RIGHT
 
 

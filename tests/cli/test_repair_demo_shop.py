@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.runtime.checkpoint import load_checkpoint
-from graph_agent.workflows.repair.state import TaskState
+from graph_agent.runtime.compat import fitted
+from graph_agent.runtime.journal import read_run
+from graph_agent.workflows.repair.graph import GRAPH
 from tests.cli.running import FIXTURES, Ended, repair, tree
 
 SHOP = FIXTURES / "demo_shop"
@@ -67,14 +67,17 @@ def test_it_says_where_the_run_is_kept_and_keeps_it_there(shown: Shown) -> None:
     folder = shown.ended.folder
     assert folder.parent == shown.home / "kept" / "runs"
     assert {path.name for path in folder.iterdir()} == {
+        "blobs",
+        "journal.jsonl",
+        "lock",
         "original",
         "patch.diff",
-        "state.json",
-        "trace.jsonl",
         "workspace",
     }
-    steps = [json.loads(line) for line in (folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
-    state = load_checkpoint(folder / "state.json", TaskState)
+    records, folded, dropped = read_run(folder)
+    state = fitted(GRAPH, folded, folder.name).state
+    steps = [record for record in records if record["type"] == "finished"]
+    assert dropped == ""
     assert state.steps == len(steps) == len(re.findall(r"^ *\d+ \| ", shown.ended.out, re.MULTILINE))
     assert state.verifications[0].verdict.value == "fail"
 

@@ -45,6 +45,7 @@ def test_the_data_of_a_stage() -> None:
         "back": False,
         "on_limit": "human",
         "on_error": "human",
+        "on_doubt": None,
         "metered": True,
         "effects": False,
         "on_interrupted": "retry",

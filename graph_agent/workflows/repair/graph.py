@@ -5,7 +5,7 @@ One stage writes files, one stage decides on evidence, and no model stands in ei
 
 from __future__ import annotations
 
-from graph_agent.runtime.graph import BACK, Graph, Node, Pause
+from graph_agent.runtime.graph import BACK, Graph, Look, Node, Pause
 from graph_agent.workflows.repair import nodes, routes
 from graph_agent.workflows.repair.state import Stage, TaskState
 
@@ -85,4 +85,6 @@ GRAPH = Graph(
     shared={"blocked", "risks", "observations"},
     on_limit=Stage.HUMAN,
     on_error=Stage.HUMAN,
+    on_doubt=Stage.HUMAN,
+    look=Look(nodes.look, tools=("list_files", "diff", "run_command", "run_holdout")),
 )

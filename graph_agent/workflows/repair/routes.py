@@ -7,9 +7,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
 from graph_agent.runtime.graph import BACK, Question, Route
 from graph_agent.verify.report import Verdict
-from graph_agent.workflows.repair.state import Stage, TaskState
+from graph_agent.workflows.repair.state import Decision, Stage, TaskState
+
+MORE_RETRIES, MORE_TURNS = 2, 8  # what is offered where a budget is spent: two rounds of repair and execute, with room
 
 
 def route_after_intake(state: TaskState) -> Route:
@@ -113,7 +119,47 @@ def ask_person(state: TaskState) -> Question:
         "plan": (state.plan_fingerprint, state.plan_now),
         "patch": (state.patch_fingerprint, state.verification),
     }
-    return Question(f"{state.route_reason}. Go on, and how?", shown=shown)
+    return Question(f"{state.route_reason}. Go on, and how?", shown=shown, offers=offers_of(state))
+
+
+def offers_of(state: TaskState) -> dict[str, dict[str, Any]]:
+    """The answers that make sense where the run stands and that would be taken, the likeliest first."""
+    return {words: patch for words, patch in _answers(state) if _would_do(state, patch)}
+
+
+def _answers(state: TaskState) -> Iterator[tuple[str, dict[str, Any]]]:
+    if state.risk == "high":
+        yield "accept the risk and go on", {"approval": (state.risks_fingerprint,)}
+    if not state.plan_approved:
+        yield "approve the plan", {"approval": (state.plan_fingerprint,)}
+    if _passed(state) and not state.patch_approved:
+        yield "approve the patch", {"approval": (state.patch_fingerprint,)}
+    if _passed(state):
+        yield "accept the verified patch", _decision(state, "done")
+    more: dict[str, Any] = {}
+    if _retries_spent(state):
+        more["max_retries"] = state.retries + MORE_RETRIES
+    if _turns_spent(state):
+        more["max_turns"] = state.spent_turns + MORE_TURNS
+    if more:
+        yield f"allow more ({', '.join(f'{name} {value}' for name, value in more.items())}) and go on", more
+    yield "go on as it is", {}
+    yield "have a new plan made", _decision(state, "plan") | more
+    yield "carry out the plan", _decision(state, "execute") | more
+    yield "verify again", _decision(state, "verify")
+    yield "give up", {"give_up": True}
+
+
+def _decision(state: TaskState, to: Literal["back", "plan", "execute", "verify", "done"]) -> dict[str, Any]:
+    return {"decisions": (Decision(pause=f"{state.task_id}:{state.steps}", to=to),)}
+
+
+def _would_do(state: TaskState, patch: dict[str, Any]) -> bool:
+    """Whether the answer is taken and leads away from here."""
+    grown = {name: (*getattr(state, name), *value) for name, value in patch.items() if isinstance(value, tuple)}
+    then = replace(state, **(patch | grown))
+    route = route_after_human(then)
+    return refuse_answer(then) is None and (route.stage is not BACK or state.came_from is not None)
 
 
 def refuse_answer(state: TaskState) -> str | None:

@@ -32,7 +32,10 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One command that was run. `ruling` is what its report says; `verdict` wants the numbers for a PASS."""
+    """One command that was run. `ruling` is what its report says; `verdict` wants the numbers for a PASS.
+
+    `output` refers to all that it printed, which is kept beside the run, where `summary` is only a part of it.
+    """
 
     kind: Literal["test", "check", "held-out"]
     command: str
@@ -41,6 +44,7 @@ class Check:
     reason: str
     counts: TestCounts | None = None
     summary: str = ""
+    output: str = ""
     problem: str = ""
     isolation: str = "none"
 

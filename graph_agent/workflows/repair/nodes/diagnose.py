@@ -15,7 +15,7 @@ from typing import Any
 from graph_agent.protocols import Context, ToolError, ToolResult
 from graph_agent.runtime.fanout import fan_out
 from graph_agent.verify.report import Verdict, traceback_places
-from graph_agent.workflows.repair.nodes.verify import check_of, fails, shortened, stable
+from graph_agent.workflows.repair.nodes.verify import check_of, fails, shortened, stable, with_output
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import LinesRun, Observation, TaskState
 
@@ -124,7 +124,7 @@ def _observe_run(look: _Look, command: Command, result: ToolResult | str) -> str
     if isinstance(result, str):
         look.observe(f"run_command {command.text}", f"the command did not come to an end: {result}")
         return f"no test runs: {command.text}: {result}"
-    check = check_of(command, result)
+    check = with_output(check_of(command, result), result, look.ctx)
     output = stable(result.value.output) if result.ok else ""
     if check.reason == "timed out":
         output = f"{output}\n{command.text} timed out\n".lstrip()

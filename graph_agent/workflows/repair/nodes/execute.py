@@ -22,15 +22,15 @@ def execute(state: TaskState, ctx: Context) -> dict[str, Any]:
     assert state.plan_now is not None
     base = state.attempts[-1].base
     wanted = by_path(state.plan_now.edits)
-    undone = [path for path in _changed(state) if base == "original" and path not in wanted]
+    undone = [path for path in changed(state) if base == "original" and path not in wanted]
     ctx.reserve(len(undone) + len(wanted))
     changes: list[Change] = []
     for path in (*undone, *wanted):
         if path in wanted:
             put = tuple(TextEdit(edit.old, edit.new) for edit in wanted[path])
-            called = ctx.tools.call("edit_file", path=path, edits=put, on=base, before=_expected(state, path))
+            called = ctx.tools.call("edit_file", path=path, edits=put, on=base, before=expected(state, path))
         else:
-            called = ctx.tools.call("restore_file", path=path)
+            called = ctx.tools.call("restore_file", path=path, before=expected(state, path))
         if called.error is not None:
             blocked = f"{called.tool} could not be done ({called.error.kind}): {called.error}"
             return {"changes": tuple(changes), "blocked": blocked}
@@ -47,13 +47,14 @@ def _refusal(state: TaskState) -> str:
     return "" if state.plan_approved else "nobody approved this plan"
 
 
-def _changed(state: TaskState) -> list[str]:
+def changed(state: TaskState) -> list[str]:
+    """The files that are not what they were at first, as far as this run wrote them."""
     first = {file.path: file.sha256 for file in state.baseline}
     now = {change.path: change.after for change in state.changes}
     return sorted(path for path, after in now.items() if after != first.get(path))
 
 
-def _expected(state: TaskState, path: str) -> str:
+def expected(state: TaskState, path: str) -> str:
     """The hash that a file has if nobody but this run wrote to it."""
     written = [change.after for change in state.changes if change.path == path]
     first = [file.sha256 for file in state.baseline if file.path == path]

@@ -78,6 +78,12 @@ def check_of(command: Command, called: ToolResult, before: Check | None = None, 
     )
 
 
+def with_output(check: Check, called: ToolResult, ctx: Context) -> Check:
+    """With a reference to all that the command printed, where the summary has only a part of it."""
+    output = stable(called.value.output) if called.ok and called.value is not None else ""
+    return replace(check, output=ctx.keep(output)) if len(output) > MOST_SUMMARY else check
+
+
 def failing_run(state: TaskState) -> Observation | None:
     """Of the first test command that fails: what the run is about."""
     return next((seen for seen in _runs(state).values() if seen.check and fails(seen.check)), None)
@@ -94,7 +100,8 @@ def _checks(state: TaskState, ctx: Context, policy: EvaluationPolicy) -> tuple[C
     endless = any(one.unfinished for one in state.observations)
     for command in policy.commands:
         called = ctx.tools.call("run_command", argv=command.argv)
-        checks.append(check_of(command, called, _before(state, command), endless=endless))
+        check = check_of(command, called, _before(state, command), endless=endless)
+        checks.append(with_output(check, called, ctx))
         if checks[-1].verdict is not Verdict.PASS:
             break
     return tuple(checks)
