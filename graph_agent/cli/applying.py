@@ -26,7 +26,7 @@ def apply_patch_of(folder: RunFolder, state: TaskState) -> tuple[str, ...]:
 
 def is_applied(folder: RunFolder, state: TaskState) -> bool:
     """Whether each file that the run changed is in the workspace as the run left it."""
-    after = {change.path: change.after for change in state.changes}
+    after = hashes_after(state)
     patched = hashes_before(state)
     try:
         root = Root(folder.source)
@@ -40,5 +40,9 @@ def is_applied(folder: RunFolder, state: TaskState) -> bool:
 def hashes_before(state: TaskState) -> dict[str, str]:
     """The files that the run changed, with the hash that they had at first ("": there was none)."""
     first = {file.path: file.sha256 for file in state.baseline}
-    now = {change.path: change.after for change in state.changes}
-    return {path: first.get(path, "") for path, after in now.items() if after != first.get(path)}
+    return {path: first.get(path, "") for path, after in hashes_after(state).items() if after != first.get(path)}
+
+
+def hashes_after(state: TaskState) -> dict[str, str]:
+    """The files that the run wrote, with the hash that it left them with."""
+    return {change.path: change.after for change in state.changes}

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
@@ -84,10 +85,11 @@ class RunFolder:
         """What is there is no run yet."""
         rmtree(self.folder, ignore_errors=True)
 
-    def keep_patch(self, diff: str) -> None:
-        """Make `patch.diff` what it has to be, and leave it alone where it is that already."""
-        raw = diff.encode("utf-8", "surrogateescape")
-        if not raw:
-            self.patch.unlink(missing_ok=True)
-        elif not self.patch.is_file() or self.patch.read_bytes() != raw:
+    def kept_patch(self, made: Callable[[], str]) -> str:
+        """The text of `patch.diff`, which is made where it is not there. Raises OSError."""
+        if not self.patch.is_file():
+            raw = made().encode("utf-8", "surrogateescape")
+            if not raw:
+                return ""
             replace_file(self.patch, raw, beside=f".patch-{secrets.token_hex(4)}.tmp")
+        return self.patch.read_bytes().decode("utf-8", "surrogateescape")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_agent.cli.applying import apply_patch_of, is_applied
-from graph_agent.cli.bench import Setup, bench_of, kept_setup
+from graph_agent.cli.bench import Setup, SetupError, bench_of, kept_setup
 from graph_agent.cli.exits import INTERRUPTED, PIPE_CLOSED, Terminated, UsageError
 from graph_agent.cli.fields import read_patch
 from graph_agent.cli.kept import Kept, command_line
@@ -76,8 +76,8 @@ class Session:
         if dropped:
             print(visible(f"graph_agent: not read: {dropped}"), file=sys.stderr)
         outcome = Outcome(state=state)
-        tools = workbench(bench_of(self.setup, self.folder))
-        return self._told(outcome, self._settled(outcome, tools), brief=False)
+        diff = self._settled(outcome, workbench(bench_of(self.setup, self.folder)))
+        return self._told(outcome, diff, brief=False)
 
     def raise_limit(self, run: Run[TaskState], patch: Mapping[str, Any]) -> None:
         """Allow more turns where nothing is asked. Raises `AnswerRefused`."""
@@ -122,6 +122,7 @@ class Session:
         try:
             if begin is not None:
                 begin(run, ctx)
+            self.folder.patch.unlink(missing_ok=True)  # from here on it is another, or none
             most = most_steps(run.state)
             run_graph(run.graph, run.state, ctx, journal=run, on_event=self._tell, max_steps=most)
             return Outcome(state=run.state)
@@ -135,11 +136,11 @@ class Session:
 
     def _settled(self, outcome: Outcome, tools: Toolbox) -> str:
         """The diff, which is kept; and with --apply the way back of a verified patch."""
-        diff = str(tools.call("diff").value or "")
         try:
-            self.folder.keep_patch(diff)
+            diff = self.folder.kept_patch(lambda: str(tools.call("diff").value or ""))
         except OSError as error:
-            print(f"graph_agent: {self.folder.patch} can't be written: {error.strerror}", file=sys.stderr)
+            diff = ""
+            print(f"graph_agent: {self.folder.patch} can't be kept: {error.strerror}", file=sys.stderr)
         if self.options.apply and outcome.state.stage is Stage.DONE and not outcome.interrupted:
             try:
                 outcome.applied = apply_patch_of(self.folder, outcome.state)
@@ -173,4 +174,8 @@ def session_of(options: argparse.Namespace, kept: Kept) -> tuple[Session, TaskSt
     """A stored run and where it stands. Raises `UsageError`, `RunMisfit`, `SetupError`; nothing is written."""
     state: TaskState = kept.state
     setup = kept_setup(kept)
-    return Session(options=options, setup=setup, folder=RunFolder(kept.folder, Path(setup.source))), state
+    folder = RunFolder(kept.folder, Path(setup.source))
+    for copy in (folder.workspace, folder.original):
+        if not copy.is_dir():
+            raise SetupError(f"{copy} is gone, which the run {folder.name} works with: put it back, or begin a new run")
+    return Session(options=options, setup=setup, folder=folder), state

@@ -20,9 +20,12 @@ from graph_agent.cli.kept import WORKFLOWS, Kept, add_run_options, kept_run
 from graph_agent.cli.onward import NO_HELD_OUT, Way, ways_on
 from graph_agent.cli.report import print_json, visible, way_data, way_lines
 from graph_agent.cli.runfolder import RunFolder
+from graph_agent.runtime.answer import pause_id, question
 from graph_agent.runtime.errors import RunMisfit
 from graph_agent.runtime.fold import STEPS
 from graph_agent.runtime.lock import holder
+from graph_agent.workflows.repair.graph import GRAPH
+from graph_agent.workflows.repair.state import Stage
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +69,11 @@ def _standing(options: argparse.Namespace, kept: Kept) -> Standing:
     except (SetupError, RunMisfit) as error:
         return replace(plain, warnings=[str(error)])
     applied = is_applied(RunFolder(kept.folder, Path(setup.source)), state)
-    return replace(
-        plain,
+    waits = state.stage is Stage.HUMAN
+    return Standing(
+        held_by=held_by,
+        pause=pause_id(state) if waits else "",
+        asks=question(GRAPH, state).text if waits else "",
         retries=f", {state.retries} of {state.max_retries} retries",
         warnings=[] if setup.policy.holdout else [NO_HELD_OUT],
         ways=[] if held_by else ways_on(options, setup, kept.folder.name, state, applied=applied),
@@ -102,16 +108,12 @@ def _calls(kept: Kept) -> dict[str, int]:
 def _text(kept: Kept, standing: Standing) -> str:
     raw, calls = kept.folded.raw, _calls(kept)
     came_from = f", entered from {raw['came_from']}" if raw.get("came_from") else ""
-    turns = (
-        f"{raw['spent_turns']} turns"
-        if raw["max_turns"] is None
-        else (f"{raw['spent_turns']} of {raw['max_turns']} turns")
-    )
+    limit = "" if raw["max_turns"] is None else f" of {raw['max_turns']}"
     lines = [
         f"{kept.folder.name}: {_status(kept, standing)}, at {raw['stage']}{came_from}",
         f"why: {raw['route_reason'] or 'it has only begun'}",
         f"since: {_since(kept)}",
-        f"spent: {raw['steps']} steps, {turns}{standing.retries}",
+        f"spent: {raw['steps']} steps, {raw['spent_turns']}{limit} turns{standing.retries}",
     ]
     if calls["model_calls"]:
         lines.append("models: {model_calls} calls, {tokens_in} tokens in, {tokens_out} out".format(**calls))

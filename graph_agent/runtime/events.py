@@ -59,5 +59,9 @@ class Journal(Protocol):
 
 def trace_line(event: Event) -> str:
     """One line for a person: `  3 | plan -> execute | 1 turn | plan is followed by execute`."""
-    turns = f"{event.turns} turn{'' if event.turns == 1 else 's'}"
-    return f"{event.step:3} | {event.stage} -> {event.to or 'stopped'} | {turns} | {event.reason}"
+    return step_line(event.step, event.stage, event.to or "stopped", event.turns, event.reason)
+
+
+def step_line(step: int, stage: str, to: str, turns: int, reason: str) -> str:
+    """The same, of a step that is only known by its record."""
+    return f"{step:3} | {stage} -> {to} | {turns} turn{'' if turns == 1 else 's'} | {reason}"

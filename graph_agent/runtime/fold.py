@@ -14,7 +14,7 @@ from typing import Any
 
 from graph_agent.protocols import Json
 from graph_agent.runtime.codec import writer_of
-from graph_agent.runtime.errors import JournalCorrupt
+from graph_agent.runtime.errors import JournalCorrupt, JournalError
 from graph_agent.runtime.graph import stage_name
 from graph_agent.runtime.records import Record
 from graph_agent.runtime.state import RUNTIME_FIELDS, GraphState, append_of
@@ -68,6 +68,24 @@ def folds(records: Iterable[Record], where: str) -> Iterator[Folded]:
             _fold(folded, record, f"{where}, line {number}", number)
             folded.seq += 1
         yield folded
+
+
+def at_step(records: Iterable[Record], where: str, step: int) -> tuple[int, dict[str, Any]]:
+    """The `seq` of the last record after which so many steps were made, and the state there, as JSON.
+
+    Raises `JournalError` when no record has it: the journal begins later, or does not go so far.
+    """
+    found: tuple[int, dict[str, Any]] | None = None
+    first = last = 0
+    for number, folded in enumerate(folds(records, where)):
+        last = folded.raw["steps"]
+        first = first if number else last
+        if last == step:
+            found = folded.seq, {**folded.raw, **{name: list(folded.raw[name]) for name in folded.appended}}
+    if found is None:
+        text = f"the run {where} has no step {step}: its journal has {first} to {last}"
+        raise JournalError(f"{text}, the ones before were compacted" if step < first else text)
+    return found
 
 
 def changes(before: GraphState, after: GraphState) -> Record:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -43,9 +43,10 @@ def fork(folder: str | os.PathLike[str], *, at: int, new_id: str) -> Path:
             raise JournalError(f"there is a run {new_id} already: give the fork another name")
         _copy_blobs(parent / "blobs", child / "blobs")
         origin: dict[str, Any] = {"run": parent.name, "seq": at}
-        header = {**records[0], "run": new_id, "parent": origin, "trace": secrets.token_hex(16)}
+        now = round(time.time(), 3)
+        header = {**records[0], "run": new_id, "parent": origin, "trace": secrets.token_hex(16), "time": now}
         kept = [header, *records[1 : at - first + 1]]
-        _write(child, [*kept, {"seq": at + 1, "type": "forked", "task_id": new_id, "time": round(time.time(), 3)}])
+        _write(child, [*kept, {"seq": at + 1, "type": "forked", "task_id": new_id, "time": now}])
     sync_folder(child.parent)
     return child
 
@@ -72,10 +73,21 @@ def compact(folder: str | os.PathLike[str], *, keep: int) -> tuple[int, int]:
         snapshot: dict[str, Any] = {**records[0], "seq": folded.seq, "state": folded.raw, "shape": folded.shape}
         snapshot |= {f"{of}_version": number for of, number in folded.versions.items()}
         snapshot["compacted"] = {"records": len(records[:cut]), "time": round(time.time(), 3)}
+        if named := sorted(blobs_named(records[:cut])):
+            snapshot["blobs"] = named
         if folded.checked is not None:
             snapshot |= {"checked": folded.checked, "answered_since": folded.answered_since}
         _write(path, [snapshot, *records[cut:]])
         return before, (path / FILE).stat().st_size
+
+
+def blobs_named(records: Iterable[Record]) -> set[str]:
+    """The references of all blobs that the records name."""
+    found: set[str] = set()
+    for record in records:
+        listed: Any = record.get("blobs", [])
+        found.update(listed)
+    return found
 
 
 def _seq(record: Record) -> int:

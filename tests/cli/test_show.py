@@ -63,6 +63,19 @@ def test_a_run_that_waits_is_shown_with_its_question_and_the_command_that_answer
     assert as_they_are(tmp_path) == before
 
 
+def test_a_question_that_was_not_yet_written_down_is_shown(tmp_path: Path) -> None:
+    """A crash may come between the step that leads to a pause and the record of what is asked."""
+    shop(tmp_path / "ws")
+    repair("ws", "--approve", "plan", home=tmp_path)
+    path = only_run(tmp_path) / "journal.jsonl"
+    *lines, last = path.read_bytes().splitlines(keepends=True)
+    assert b'"type":"asked"' in last
+    path.write_bytes(b"".join(lines))
+    shown = cli("show", "last", home=tmp_path)
+    assert f"it asks (pause {only_run(tmp_path).name}:3): " in shown.out
+    assert cli(*shown.next_words, home=tmp_path).code == 3
+
+
 def test_in_json_it_is_one_document(tmp_path: Path) -> None:
     shop(tmp_path / "ws")
     repair("ws", "--approve", "plan", home=tmp_path)

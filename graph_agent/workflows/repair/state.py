@@ -123,10 +123,11 @@ class FormerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What PLAN or REPAIR came to; `plan` is None when a person was asked instead."""
+    """What PLAN or REPAIR came to; `plan` is None when a person was asked instead. `why` is REPAIR's reason."""
 
     plan: Plan | None
     base: Literal["original", "current"] = "original"
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +247,8 @@ class TaskState(GraphState):
         found: list[Attempt] = []
         start = 0
         for plan, end in (*plans, (self.plan, len(self.repairs))):
-            found += [Attempt(plan=plan), *(Attempt(plan=one.plan, base=one.base) for one in self.repairs[start:end])]
+            found.append(Attempt(plan=plan))
+            found += [Attempt(plan=one.plan, base=one.base, why=one.why) for one in self.repairs[start:end]]
             start = end
         return tuple(found)
 
