@@ -64,12 +64,16 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that there is to tell. `ways`: how the run goes on, the likeliest last."""
+    """All that there is to tell. `is_applied`: the patch is in the workspace, by whoever put it there.
+
+    `ways`: how the run goes on, the likeliest last.
+    """
 
     outcome: Outcome
     setup: Setup
     folder: RunFolder
     diff: str
+    is_applied: bool
     ways: list[Way]
 
     @property
@@ -160,6 +164,8 @@ def _ending(report: Report) -> str:
     ]
     if outcome.applied:
         lines.append(f"applied to {folder.source}: {', '.join(outcome.applied)}")
+    elif report.is_applied:
+        lines.append(f"the patch is in {folder.source} already")
     elif state.stage is Stage.DONE:
         patch = shlex.quote(str(folder.patch))
         lines.append(f"apply it by hand: patch -p1 -d {shlex.quote(str(folder.source))} < {patch}")

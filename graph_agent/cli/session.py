@@ -136,10 +136,14 @@ class Session:
 
     def _settled(self, outcome: Outcome, tools: Toolbox) -> str:
         """The diff, which is kept; and with --apply the way back of a verified patch."""
+
+        def made() -> str:
+            return str(tools.call("diff").value or "")
+
         try:
-            diff = self.folder.kept_patch(lambda: str(tools.call("diff").value or ""))
+            diff = self.folder.kept_patch(made)
         except OSError as error:
-            diff = ""
+            diff = made()
             print(f"graph_agent: {self.folder.patch} can't be kept: {error.strerror}", file=sys.stderr)
         if self.options.apply and outcome.state.stage is Stage.DONE and not outcome.interrupted:
             try:
@@ -151,7 +155,8 @@ class Session:
     def _told(self, outcome: Outcome, diff: str, *, brief: bool) -> int:
         state, applied = outcome.state, is_applied(self.folder, outcome.state)
         ways = ways_on(self.options, self.setup, self.folder.name, state, applied=applied, brief=brief)
-        print_report(Report(outcome=outcome, setup=self.setup, folder=self.folder, diff=diff, ways=ways), self.options)
+        about = Report(outcome=outcome, setup=self.setup, folder=self.folder, diff=diff, is_applied=applied, ways=ways)
+        print_report(about, self.options)
         return outcome.code
 
     def _tell(self, event: Event) -> None:

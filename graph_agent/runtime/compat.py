@@ -97,7 +97,7 @@ def _differences(graph: Graph[Any], shape: Any, raw: dict[str, Any], *, migrated
     for name in raw:
         if name not in types:
             yield f"the field {name} is gone from {graph.state.__name__}{nearest(name, types)}"
-        elif name in then and then[name] != type_name(types[name]):
+        elif name not in ("stage", "came_from") and name in then and then[name] != type_name(types[name]):
             yield f"the field {name} was {then[name]} and is {type_name(types[name])}"
     for declared in fields(graph.state):
         has_default = declared.default is not MISSING or declared.default_factory is not MISSING

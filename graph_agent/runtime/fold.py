@@ -144,7 +144,7 @@ def _fold(folded: Folded, record: Any, where: str, line: int) -> None:
     elif kind == "asked":
         folded.asked = record
     elif kind == "checked":
-        folded.checked, folded.answered_since = record, False
+        folded.checked, folded.answered_since = record, record.get("let_pass", False)
     elif kind == "forked":
         folded.raw["task_id"] = record["task_id"]
         folded.in_flight = folded.asked = None

@@ -172,11 +172,11 @@ class Run(Generic[S]):
         self._stand_at(state)
         return state
 
-    def looked(self, facts: tuple[str, ...], problem: str) -> None:
-        """The world was looked at: a fact for the reader, outside of steps and turns."""
+    def looked(self, facts: tuple[str, ...], problem: str, *, let_pass: bool) -> None:
+        """The world was looked at: a fact for the reader, outside of steps and turns. `let_pass`: a person knows it."""
         record: Record = {"type": "checked", "facts": list(facts), "problem": problem}
-        self._append(record)
-        self.checked, self.answered_since = record, False
+        self._append(record | ({"let_pass": True} if let_pass else {}))
+        self.checked, self.answered_since = record, let_pass
 
     def close(self) -> None:
         """Give the run back. Closing twice does nothing."""

@@ -50,12 +50,14 @@ def read_records(raw: bytes, where: str) -> Reading:
     for number, line in enumerate(lines[:-1], 1):
         record = _record(line)
         if isinstance(record, str):
-            if number == len(lines) - 1 and not lines[-1]:
+            if number == len(lines) - 1 and not lines[-1] and line.count(_SUM) < 2:
                 return Reading(records=tuple(records), good=good, dropped=_dropped(line, record))
             raise JournalCorrupt(f"{where}, line {number}: {record}; the lines before it are whole", line=number)
         records.append(record)
         good += len(line) + 1
     unfinished = lines[-1]
+    if unfinished.count(_SUM) > 1:  # which no write of one record leaves behind
+        raise JournalCorrupt(f"{where}, line {len(lines)}: a line end is gone", line=len(lines))
     dropped = _dropped(unfinished, "it has no end, its writer was stopped in the middle") if unfinished else ""
     return Reading(records=tuple(records), good=good, dropped=dropped)
 

@@ -83,8 +83,9 @@ def _look(run: Run[S], graph: Graph[S], look: Look, state: S, ctx: Context) -> S
     """Each problem is put before a person once: what they let pass, they have seen."""
     known = run.checked["problem"] if run.checked and run.answered_since else ""
     seen = _seen(look, state, keeping(ctx, run))
-    run.looked(seen.facts, seen.problem)
-    if not seen.problem or seen.problem == known:
+    let_pass = bool(known) and seen.problem == known
+    run.looked(seen.facts, seen.problem, let_pass=let_pass)
+    if not seen.problem or let_pass:
         return state
     return run.moved(move_to(graph, state, graph.on_doubt, seen.problem), "doubt")
 

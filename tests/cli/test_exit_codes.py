@@ -177,7 +177,9 @@ def test_the_version_is_the_packages(place: Path) -> None:
     assert cli("--version", home=place).out == f"{graph_agent.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["repair", "--help"], ["demo", "--help"], ["graph", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], *([name, "--help"] for name in ("repair", "resume", "answer", "show", "demo", "graph"))]
+)
 def test_help_is_0(place: Path, words: list[str]) -> None:
     ended = cli(*words, home=place, python=(sys.executable, "-W", "error"))
     assert ended.code == 0
