@@ -250,7 +250,8 @@ def _fallback_problems(graph: Graph[Any]) -> Iterator[str]:
 
 def _resume_problems(graph: Graph[Any]) -> Iterator[str]:
     """What a resume would meet in the third week."""
-    if graph.on_doubt is not None and not isinstance(graph.nodes.get(graph.on_doubt), Pause):
+    named = isinstance(graph.on_doubt, type(graph.start)) and isinstance(graph.nodes.get(graph.on_doubt), Pause)
+    if graph.on_doubt is not None and not named:
         yield f"on_doubt is {graph.on_doubt!r}: name a pause, since only a person can tell"
     if graph.look is not None and (not isinstance(graph.look, Look) or not callable(graph.look.run)):
         yield f"look is {graph.look!r}: give a Look with a function"

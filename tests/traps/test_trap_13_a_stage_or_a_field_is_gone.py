@@ -1,4 +1,4 @@
-"""A stage renamed or a field removed before the resume: refused, with the difference and the way out; no byte changed."""
+"""A stage renamed or a field removed before the resume: refused, with the difference and the way out."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ def execute(state: TaskState, ctx: Context) -> dict[str, Any]:
             blocked = f"{called.tool} could not be done ({called.error.kind}): {called.error}"
             return {"changes": tuple(changes), "blocked": blocked}
         done = called.value
-        changes.append(Change(path=done.path, before=done.before, after=done.after, attempt=state.attempt))
+        before = expected(state, path) or done.before  # an edit that was found in place was made from that
+        changes.append(Change(path=done.path, before=before, after=done.after, attempt=state.attempt))
     return {"changes": tuple(changes), "blocked": ""}
 
 
