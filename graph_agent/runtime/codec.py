@@ -43,14 +43,14 @@ def json_schema(tp: Any) -> dict[str, Any]:
     return _schema(shape_of(tp))
 
 
-def writer_of(tp: Any) -> Callable[[Any], Json]:
-    """`encode` for values that are known to fit: a journal writes what was checked when it was merged."""
+def writer_of(tp: Any) -> Callable[[Any], Json] | None:
+    """`encode` for values that are known to fit, such as those that were checked when they were merged.
+
+    None where the value is its own JSON.
+    """
     shape = shape_of(tp)
-    return _as_it_is if isinstance(shape, Plain) else partial(_write, shape)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    plain = isinstance(shape, Plain) or (isinstance(shape, Choice) and all(isinstance(m, Plain) for m in shape.members))
+    return None if plain else partial(_write, shape)
 
 
 def _write(shape: Shape, value: Any) -> Any:

@@ -88,24 +88,35 @@ def at_step(records: Iterable[Record], where: str, step: int) -> tuple[int, dict
     return found
 
 
-def changes(before: GraphState, after: GraphState) -> Record:
-    """What a step changed, as a record's fields: the inverse of the fold."""
+def changed(record: Record, before: GraphState, after: GraphState, names: Iterable[str], to: str = "") -> Record:
+    """The record, with what the step changed added to it: the inverse of the fold.
+
+    `names` are the fields that it may have changed, those of its patch; `to` is the name of the stage that follows,
+    which whoever knows it need not have looked up again.
+    """
+    record["to"], record["reason"] = to or stage_name(after.stage), after.route_reason
+    record["step"] = after.steps
+    if patch := _patch(before, after, names):
+        record["patch"] = patch
+    if after.spent_turns:
+        record["spent"] = after.spent_turns
+    if after.came_from is not None:
+        record["came_from"] = stage_name(after.came_from)
+    return record
+
+
+def _patch(before: GraphState, after: GraphState, names: Iterable[str]) -> dict[str, Json]:
     patch: dict[str, Json] = {}
     its_class: Any = type(after)
-    old = before.__dict__
-    writers = _writers(its_class)
-    for name, new in after.__dict__.items():
-        if new is not old[name] and name in writers:
+    writers, old, new = _writers(its_class), before.__dict__, after.__dict__
+    for name in names:
+        value, was = new[name], old[name]
+        if value is not was:
             write, grows = writers[name]
-            patch[name] = write(new[len(old[name]) :] if grows else new)
-    changed: Record = {"to": stage_name(after.stage), "reason": after.route_reason, "step": after.steps}
-    if patch:
-        changed["patch"] = patch
-    if after.spent_turns:
-        changed["spent"] = after.spent_turns
-    if after.came_from is not None:
-        changed["came_from"] = stage_name(after.came_from)
-    return changed
+            if grows:
+                value = value[len(was) :]
+            patch[name] = value if write is None else write(value)
+    return patch
 
 
 def appended_fields(state: type[GraphState]) -> list[Json]:
@@ -113,8 +124,8 @@ def appended_fields(state: type[GraphState]) -> list[Json]:
 
 
 @cache
-def _writers(state: Any) -> dict[str, tuple[Callable[[Any], Json], bool]]:
-    """For each field that a step may change: how it is written, and whether it grows."""
+def _writers(state: Any) -> dict[str, tuple[Callable[[Any], Json] | None, bool]]:
+    """For each field that a step may change: how it is written (None: as it is), and whether it grows."""
     types = hints(state)
     return {
         declared.name: (writer_of(types[declared.name]), append_of(declared) is not None)

@@ -53,7 +53,7 @@ Router: TypeAlias = Callable[[Any], Route]
 
 def stage_name(stage: object) -> str:
     """How a stage is called in messages, traces and pictures."""
-    return str(stage.value) if isinstance(stage, Enum) else repr(stage)
+    return str(stage._value_) if isinstance(stage, Enum) else repr(stage)
 
 
 def _names(given: Collection[str] | None) -> Any:

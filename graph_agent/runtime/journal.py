@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar
 
 from graph_agent.protocols import Json, blob_ref
 from graph_agent.runtime import answer as asking
@@ -27,7 +27,7 @@ from graph_agent.runtime.codec import encode
 from graph_agent.runtime.compat import fitted, shape_of_graph
 from graph_agent.runtime.errors import JournalError, RunAbsent, StateError
 from graph_agent.runtime.events import Event
-from graph_agent.runtime.fold import Folded, changes, fold
+from graph_agent.runtime.fold import Folded, changed, fold
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.lock import Lock
 from graph_agent.runtime.records import Record, line_of, read_records
@@ -109,33 +109,34 @@ class Run(Generic[S]):
 
     def started(self, stage: str, state: Any, key: str, /) -> None:
         """A node with effects is about to run."""
-        self._follows(state)
-        self._append({"type": "started", "stage": stage, "step": state.steps + 1, "key": key})
+        if state != self.state:
+            self._refuse(state)
+        self._append(self._record("started", stage=stage, step=state.steps + 1, key=key))
 
     def write(self, event: Event, /) -> None:
         """One step. Raises `JournalError` when it can't be written; the records before it are whole."""
-        self._follows(event.state)
-        record: Record = {"type": event.kind, "stage": event.stage, **changes(self.state, event.state)}
-        if event.to is None:
-            record |= {"reason": event.reason, "stopped": True}
-        for name in ("turns", "model_calls"):
-            if count := getattr(event, name):
-                record[name] = count
-        if event.tokens_in or event.tokens_out:
-            record["tokens"] = [event.tokens_in, event.tokens_out]
-        if event.tool_uses:
-            record["tools"] = [[use.tool, use.verdict, _ended(use.result)] for use in event.tool_uses]
-        if event.notes:
-            record["notes"] = list(event.notes)
+        before, after, to = self.state, event.state, event.to
+        if after.task_id != before.task_id or not 0 <= after.steps - before.steps <= 1:
+            self._refuse(after)
+        record: Record = {"seq": self.seq + 1, "type": event.kind, "stage": event.stage}
+        if to is None:
+            changed(record, before, after, ())
+            record["reason"], record["stopped"] = event.reason, True
+        else:
+            changed(record, before, after, event.patch or (), to)
         if event.attempts != 1:
             record["attempts"] = event.attempts
+        if event.turns:
+            record["turns"] = event.turns
+        if event.model_uses or event.tool_uses or event.notes:
+            record |= _used(event)
         if self._recording:
             record["recorded"] = self.keep(recording.visit(self.state, event))
         if self._kept:
             record["blobs"], self._kept = self._kept, []
         record["seconds"] = round(event.seconds, 6)
         self._append(record)
-        self._stand_at(event.state)
+        self._stand_at(after)
 
     def keep(self, content: str | bytes, /) -> str:
         """Put a text, or bytes, beside the journal and return its reference; the next step's record names it."""
@@ -153,8 +154,9 @@ class Run(Generic[S]):
     def answer(self, patch: Mapping[str, Any] | None, *, pause_id: str | None = None) -> S:
         """A person's answer, checked, then recorded. Raises `AnswerError` or `PatchError`; nothing has changed then."""
         after = asking.answer(self.graph, self.state, patch, pause_id=pause_id)
-        record: Record = {"type": "answered", "stage": stage_name(self.state.stage)}
-        self._append({**record, "pause": asking.pause_id(self.state), **changes(self.state, after)})
+        stage, pause = stage_name(self.state.stage), asking.pause_id(self.state)
+        record = self._record("answered", stage=stage, pause=pause)
+        self._append(changed(record, self.state, after, patch or ()))
         self._stand_at(after)
         self.answered_since = True
         return after
@@ -162,20 +164,21 @@ class Run(Generic[S]):
     def raise_limit(self, max_turns: int | None) -> S:
         """Allow more turns (None: any number) where no pause asks for it. Raises `AnswerError` for too few."""
         after = asking.raised_limit(self.graph, self.state, max_turns)
-        self._append({"type": "limit_raised", **changes(self.state, after)})
+        self._append(changed(self._record("limit_raised"), self.state, after, ("max_turns",)))
         self._stand_at(after)
         return after
 
     def moved(self, state: S, kind: Literal["doubt", "failed"]) -> S:
         """The run was sent elsewhere by a resume, and by no node."""
-        self._append({"type": kind, "stage": stage_name(self.state.stage), **changes(self.state, state)})
+        record = self._record(kind, stage=stage_name(self.state.stage))
+        self._append(changed(record, self.state, state, ()))
         self._stand_at(state)
         return state
 
     def looked(self, facts: tuple[str, ...], problem: str, *, let_pass: bool) -> None:
         """The world was looked at: a fact for the reader, outside of steps and turns. `let_pass`: a person knows it."""
-        record: Record = {"type": "checked", "facts": list(facts), "problem": problem}
-        self._append(record | ({"let_pass": True} if let_pass else {}))
+        record = self._record("checked", facts=list(facts), problem=problem, **({"let_pass": True} if let_pass else {}))
+        self._append(record)
         self.checked, self.answered_since = record, let_pass
 
     def close(self) -> None:
@@ -204,6 +207,7 @@ class Run(Generic[S]):
         if path.exists():
             raise JournalError(f"there is a run {self.id} already: open it, or give another name")
         self.header = {
+            "seq": 0,
             "type": "header",
             "format": FORMAT,
             "run": self.id,
@@ -234,34 +238,37 @@ class Run(Generic[S]):
             self.notes += (f"dropped: {reading.dropped}",)
         if fit.migrated:
             self._note_migration(fit.migrated)
-        if folded.in_flight is None and folded.asked is None:
+        if folded.in_flight is None and folded.asked is None and fit.state.stage in self.graph.pauses:
             self._ask()
 
     def _note_migration(self, steps: tuple[str, ...]) -> None:
         self.notes += tuple(f"migrated: {step}" for step in steps)
         versions: Json = {"schema": self.graph.schema_version, "workflow": self.graph.workflow_version}
-        record: Record = {"type": "migrated", "steps": list(steps), "versions": versions}
-        self._append({**record, "shape": shape_of_graph(self.graph), "state": encode(self.state)})
+        shape = shape_of_graph(self.graph)
+        migrated = self._record("migrated", steps=list(steps), versions=versions, shape=shape, state=encode(self.state))
+        self._append(migrated)
 
     def _stand_at(self, state: S) -> None:
         self.state, self.in_flight = state, None
-        self._ask()
+        if state.stage in self.graph.pauses:
+            self._ask()
 
     def _ask(self) -> None:
-        """At a pause: record what is asked, and a fingerprint of what is shown, which an approval is for."""
-        if self.state.stage not in self.graph.pauses:
-            return
+        """Record what the pause asks, and a fingerprint of what it shows, which an approval is for."""
         asked = asking.question(self.graph, self.state)
         shown = blob_ref(repr(asked.shown))
-        record: Record = {"type": "asked", "stage": stage_name(self.state.stage), "text": asked.text, "shown": shown}
-        choices: Json = {name: [repr(value) for value in values] for name, values in asked.choices.items()}
-        self._append({**record, "pause": asking.pause_id(self.state), **({"choices": choices} if choices else {})})
+        stage, pause = stage_name(self.state.stage), asking.pause_id(self.state)
+        record = self._record("asked", stage=stage, pause=pause, text=asked.text, shown=shown)
+        if asked.choices:
+            record["choices"] = {name: [repr(value) for value in values] for name, values in asked.choices.items()}
+        self._append(record)
 
-    def _follows(self, state: Any) -> None:
-        """Refuse a step from another place than where the run stands: its record would make another state."""
+    def _record(self, kind: str, **facts: Json) -> Record:
+        return {"seq": self.seq + 1, "type": kind, **facts}
+
+    def _refuse(self, state: Any) -> NoReturn:
+        """A step from another place than where the run stands: its record would make another state."""
         here = self.state
-        if state.task_id == here.task_id and 0 <= state.steps - here.steps <= 1:
-            return
         raise StateError(
             f"the run {self.id} stands after {here.steps} steps of {here.task_id!r}, this is step {state.steps} of "
             f"{state.task_id!r}: hand run_graph the run's own state",
@@ -272,7 +279,8 @@ class Run(Generic[S]):
         """Write one line and see it safe. A line that could not be written whole is taken back."""
         if self._file < 0:
             raise self._closed()
-        line = line_of({"seq": self.seq + 1, **record, "time": round(time.time(), 3)})
+        record["time"] = round(time.time(), 3)
+        line = line_of(record)
         try:
             write_all(self._file, line)
             if self._sync:
@@ -326,9 +334,21 @@ def absent(folder: Path) -> RunAbsent:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, data[written:])
+
+
+def _used(event: Event) -> Record:
+    """What a step asked of models and tools, and what its node noted."""
+    used: Record = {}
+    if event.model_uses:
+        used |= {"model_calls": event.model_calls, "tokens": [event.tokens_in, event.tokens_out]}
+    if event.tool_uses:
+        used["tools"] = [[use.tool, use.verdict, _ended(use.result)] for use in event.tool_uses]
+    if event.notes:
+        used["notes"] = list(event.notes)
+    return used
 
 
 def _ended(result: Any) -> Json:

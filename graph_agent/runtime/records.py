@@ -6,8 +6,9 @@ since a process that dies while it writes leaves exactly that; it is dropped, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from json import JSONDecoder, JSONEncoder
+from json import JSONDecoder, JSONEncoder, encoder
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -18,10 +19,21 @@ Record: TypeAlias = "dict[str, Json]"
 
 _SUM = b',"crc":"'
 _TAIL = len(_SUM) + len('00000000"}\n')
-# Both are made once: json.dumps would make one a call, which costs more than the line. The checksum says that a line is
-# what was written, so what is read needs none of the strictness of `jsontext`.
-_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+# The checksum says that a line is what was written, so what is read needs none of the strictness of `jsontext`.
 _decode = JSONDecoder().decode
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Made once: what json.dumps makes anew for each call costs more than the line."""
+    plain = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # another Python than CPython
+        return plain.encode
+    chunks = make(None, plain.default, encoder.encode_basestring, None, ":", ",", False, False, False)
+    return lambda record: "".join(chunks(record, 0))
+
+
+_encode = _encoder()
 
 
 @dataclass(frozen=True, kw_only=True)

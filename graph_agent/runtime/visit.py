@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from graph_agent.protocols import visit_key
 from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit, take
 from graph_agent.runtime.errors import RunError
-from graph_agent.runtime.events import Event, Journal, Kind
+from graph_agent.runtime.events import Event, Journal, Kind, event_of
 from graph_agent.runtime.graph import Graph, Step, stage_name
 from graph_agent.runtime.limits import BudgetSpent, Meter
 from graph_agent.runtime.state import GraphState
@@ -107,27 +107,26 @@ class Visit(Generic[S]):
         ended = error if isinstance(error, RunError) else None
         state: Any = ended.state if ended else self.after
         account = self.account
-        self.tell(
-            Event(
-                kind=kind,
-                step=state.steps,
-                stage=self.step.stage,
-                to=None if ended else stage_name(state.stage),
-                reason=str(ended) if ended else state.route_reason,
-                state=state,
-                patch=None if patch is None else dict(patch),
-                turns=account.turns,
-                model_calls=account.model_calls,
-                model_uses=account.model_uses,
-                tokens_in=account.tokens_in,
-                tokens_out=account.tokens_out,
-                tool_uses=account.tool_uses,
-                notes=account.notes,
-                attempts=self.attempts,
-                seconds=perf_counter() - self.started,
-                error=error,
-            )
-        )
+        told: dict[str, Any] = {
+            "kind": kind,
+            "step": state.steps,
+            "stage": self.step.stage,
+            "to": None if ended else stage_name(state.stage),
+            "reason": str(ended) if ended else state.route_reason,
+            "state": state,
+            "patch": None if patch is None else {**patch},
+            "turns": account.turns,
+            "attempts": self.attempts,
+            "seconds": perf_counter() - self.started,
+        }
+        if error is not None:
+            told["error"] = error
+        if account.used:
+            told |= {name: getattr(account, name) for name in _USED}
+        self.tell(event_of(told))
+
+
+_USED = ("model_calls", "tokens_in", "tokens_out", "model_uses", "tool_uses", "notes")
 
 
 def _teller(journal: Journal | None, on_event: Listener | None) -> Listener | None:

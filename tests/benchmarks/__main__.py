@@ -8,6 +8,8 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Iterator
 
+from tests.benchmarks.durable import durable, growth
+from tests.benchmarks.kills import kills
 from tests.benchmarks.loops import LOOPS
 from tests.benchmarks.sections import CHOICES, SECTIONS, codec, fan_outs, imports, machine, steps
 
@@ -24,15 +26,16 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--steps", type=int, default=400, help="visits of a node in one run of a loop")
     parser.add_argument("--rounds", type=int, default=50, help="how often each is run, in turn with the others")
+    parser.add_argument("--kills", type=int, default=200, help="how often a repair is killed, with --only kills")
     given = parser.parse_args(arguments)
     if given.steps < 1 or given.rounds < 1:
         parser.error("--steps and --rounds are at least 1")
     print(machine())
-    for text in _texts(given.only, given.steps, given.rounds):
+    for text in _texts(given.only, given.steps, given.rounds, given.kills):
         print(f"\n{text}", flush=True)
 
 
-def _texts(only: list[str], visits: int, rounds: int) -> Iterator[str]:
+def _texts(only: list[str], visits: int, rounds: int, killed: int) -> Iterator[str]:
     loops = list(LOOPS) if "steps" in only else [name for name in LOOPS if name in only]
     if loops:
         yield steps(loops, visits, rounds)
@@ -42,6 +45,12 @@ def _texts(only: list[str], visits: int, rounds: int) -> Iterator[str]:
         yield fan_outs(100, rounds)
     if "codec" in only:
         yield codec(100, rounds)
+    if "durable" in only:
+        yield durable(visits, rounds)
+    if "growth" in only:
+        yield growth()
+    if "kills" in only:
+        yield kills(killed)
 
 
 if __name__ == "__main__":

@@ -102,5 +102,5 @@ def machine() -> str:
     return f"Python {sys.version.split()[0]} on {sys.platform}"
 
 
-SECTIONS = ("steps", "import", "fan_out", "codec")
-CHOICES = (*SECTIONS, *LOOPS)
+SECTIONS = ("steps", "import", "fan_out", "codec", "durable", "growth")
+CHOICES = (*SECTIONS, "kills", *LOOPS)

@@ -36,6 +36,14 @@ def test_each_section_prints_its_table(capsys):
         assert f"\n{row}  " in said
 
 
+def test_what_a_kept_run_costs_is_printed(capsys):
+    main(["--only", "durable", "growth", "kills", "--steps", "9", "--rounds", "1", "--kills", "1"])
+    said = capsys.readouterr().out
+    for row in ('durability="fsync"', 'durability="flush"', "graph_agent, 10000 steps"):
+        assert f"\n{row}  " in said
+    assert "1 kills (seed 1), 1 runs: all ended as the undisturbed one" in said
+
+
 def test_a_peer_that_is_not_installed_is_said_and_stops_nothing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pocketflow", None)
     main(["--only", "bare", "pocketflow", "--steps", "3", "--rounds", "1"])
