@@ -109,16 +109,23 @@ class ModelUse:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """Which tool was asked for and what was decided; with which arguments, and what came of it (None: not called)."""
+    """Which tool was asked for and what was decided; with which arguments, and what came of it (None: not called).
+
+    `returns` is the type of its value, where the tool says it.
+    """
 
     tool: str
     verdict: str
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
     result: ToolResult | None = field(default=None, compare=False)
+    returns: Any = field(default=None, compare=False)
 
 
 class Tool(Protocol):
-    """Something a node can call by name. `schema` is the arguments' JSON Schema; `metered`: a call costs a turn."""
+    """Something a node can call by name. `schema` is the arguments' JSON Schema; `metered`: a call costs a turn.
+
+    It may have an attribute `returns`, the type of its value: what it gave can then be recorded and read again.
+    """
 
     @property
     def name(self) -> str: ...
@@ -325,7 +332,7 @@ class _CountedLLM:
 class _CountedTools:
     def __init__(self, tools: Tools, account: Account) -> None:
         self._tools, self._account = tools, account
-        self._metered = {tool.name for tool in tools.specs() if tool.metered}
+        self._specs = {tool.name: tool for tool in tools.specs()}
 
     def specs(self) -> tuple[Tool, ...]:
         return self._tools.specs()
@@ -334,7 +341,7 @@ class _CountedTools:
         return _CountedTools(self._tools.only(names), self._account)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        if name in self._metered:
+        if name in self._specs and self._specs[name].metered:
             self._account.charge()
         try:
             result = self._tools.call(name, **arguments)
@@ -353,5 +360,7 @@ class _CountedTools:
         return result
 
     def _count(self, arguments: dict[str, Any], result: ToolResult) -> None:
-        use = ToolUse(tool=result.tool, verdict=result.verdict, arguments=arguments, result=result)
-        self._account.called_tool(use)
+        returns = getattr(self._specs.get(result.tool), "returns", None)
+        self._account.called_tool(
+            ToolUse(tool=result.tool, verdict=result.verdict, arguments=arguments, result=result, returns=returns)
+        )

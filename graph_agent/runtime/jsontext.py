@@ -30,6 +30,14 @@ def quote(value: object) -> str:
     return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
 
+def shown(value: object) -> str:
+    """Its whole repr, without memory addresses."""
+    try:
+        return _ADDRESS.sub("", repr(value)).encode("utf-8", "backslashreplace").decode()
+    except Exception:  # noqa: BLE001  # a stranger's __repr__
+        return f"<{type(value).__name__}>"
+
+
 def got(value: object) -> str:
     """The tail of a complaint: `got True (bool)`."""
     return "got None" if value is None else f"got {quote(value)} ({type_name(type(value))})"

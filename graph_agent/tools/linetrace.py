@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -41,11 +40,11 @@ class Trace:
     such a one count as failing.
     """
 
-    failing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    passing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    failing_tests: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    passing_tests: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    traceback: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    failing: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    passing: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    failing_tests: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    passing_tests: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    traceback: dict[str, tuple[int, ...]] = field(default_factory=dict)
     tests: tuple[tuple[str, str], ...] = ()
 
     @property
