@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 
 from graph_agent.runtime.errors import RunBusy
+
+
+_WAITS = (0.0, 0.002, 0.008, 0.03)  # seconds
 
 
 class Lock:
@@ -56,11 +60,13 @@ def holder(path: Path) -> str | None:
 
 
 def _holder(descriptor: int) -> str:
-    try:
+    """The name in the file, which its owner writes in the moment after it took the lock."""
+    for wait in _WAITS:
+        time.sleep(wait)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        return os.read(descriptor, 200).decode("utf-8", "replace") or "another process"
-    except OSError:
-        return "another process"
+        if name := os.read(descriptor, 200).decode("utf-8", "replace"):
+            return name
+    return "another process"
 
 
 if sys.platform == "win32":
