@@ -1,5 +1,7 @@
 """What it costs that a run survives: a step that is on the disk, the bytes of a long run, and going on with one.
 
+The run's state grows by a line of its log with every second step, as the states of agents do.
+
 The floor of a durable step is what nobody can go below: the same bytes, written and synced line by line to a file in
 the same folder, in turn with the run that made them.
 """
@@ -19,7 +21,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from graph_agent import Graph, GraphState, Node, Route, Run, run_graph
+from graph_agent import Graph, GraphState, Node, Route, Run, appended, run_graph
 from graph_agent.runtime.journal import FILE
 from tests.benchmarks.timing import table
 
@@ -39,6 +41,7 @@ class Job(GraphState):
     retries: int = 0
     max_retries: int = 0
     exit_code: int | None = None
+    log: tuple[str, ...] = appended()
 
 
 def verify(state: Job, ctx: Any) -> dict[str, Any]:
@@ -46,7 +49,8 @@ def verify(state: Job, ctx: Any) -> dict[str, Any]:
 
 
 def repair(state: Job, ctx: Any) -> dict[str, Any]:
-    return {"retries": state.retries + 1, "plan": f"plan {state.retries}"}
+    plan = f"plan {state.retries}"
+    return {"retries": state.retries + 1, "plan": plan, "log": (f"{plan} was tried",)}
 
 
 def route_after_verify(state: Job) -> Route:
@@ -57,7 +61,7 @@ GRAPH = Graph(
     state=Job,
     nodes={
         Stage.VERIFY: Node(verify, owns={"exit_code"}, to=route_after_verify, exits={Stage.DONE, Stage.REPAIR}),
-        Stage.REPAIR: Node(repair, owns={"retries", "plan"}, to=Stage.VERIFY),
+        Stage.REPAIR: Node(repair, owns={"retries", "plan", "log"}, to=Stage.VERIFY),
     },
     ends={Stage.DONE},
 )
@@ -147,24 +151,23 @@ def _langgraph(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
 
 def _langgraph_run() -> Callable[[Path, int], None] | None:
     try:
+        import operator
         import sqlite3
-        from typing import TypedDict
+        from typing import Annotated, TypedDict
 
         from langgraph.checkpoint.sqlite import SqliteSaver
         from langgraph.graph import END, START, StateGraph
     except ImportError:
         return None
 
-    class State(TypedDict):
-        plan: str
-        retries: int
-        exit_code: int
+    fields: Any = {"plan": str, "retries": int, "exit_code": int, "log": Annotated[list[str], operator.add]}
+    state: Any = TypedDict("state", fields)
 
     def run(path: Path, steps: int) -> None:
         most = steps // 2
-        graph = StateGraph(State)
+        graph = StateGraph(state)
         graph.add_node("verify", lambda s: {"exit_code": 0 if s["retries"] >= most else 1})
-        graph.add_node("repair", lambda s: {"retries": s["retries"] + 1, "plan": f"plan {s['retries']}"})
+        graph.add_node("repair", _langgraph_repair)
         graph.add_edge(START, "verify")
         graph.add_conditional_edges("verify", lambda s: END if s["exit_code"] == 0 else "repair")
         graph.add_edge("repair", "verify")
@@ -172,8 +175,13 @@ def _langgraph_run() -> Callable[[Path, int], None] | None:
         try:
             saved = graph.compile(checkpointer=SqliteSaver(connection))
             config: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 3 * steps + 9}
-            saved.invoke({"plan": "", "retries": 0, "exit_code": 1}, config)
+            saved.invoke({"plan": "", "retries": 0, "exit_code": 1, "log": []}, config)
         finally:
             connection.close()
 
     return run
+
+
+def _langgraph_repair(state: Any) -> dict[str, Any]:
+    plan = f"plan {state['retries']}"
+    return {"retries": state["retries"] + 1, "plan": plan, "log": [f"{plan} was tried"]}
