@@ -25,6 +25,8 @@ def test_the_python_blocks_run_one_after_another_as_a_reader_would_paste_them() 
     pasted = "\n".join(blocks("python"))
     done = subprocess.run([sys.executable, "-c", pasted], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
+    (story,) = [block for block in blocks("text") if block.startswith("BROKEN")]
+    assert story in done.stdout
 
 
 def test_the_picture_is_what_the_graph_command_prints() -> None:

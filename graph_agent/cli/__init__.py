@@ -39,6 +39,9 @@ COMMANDS = {
     "demo": "watch the repair graph on a scripted model and pretended tools",
     "graph": "draw a graph from its own table",
     "permissions": "print who may read, call, write and lead to what",
+    "check": "check the table of a graph: all problems at once",
+    "explore": "walk every run of a graph and hold it to laws",
+    "grade": "run your tests of a router on each mutant of it",
 }
 
 

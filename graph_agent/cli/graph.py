@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from graph_agent.cli.exits import DONE, UsageError
-from graph_agent.runtime.errors import nearest
+from graph_agent.runtime.errors import GraphError, nearest
 from graph_agent.runtime.graph import Graph
 from graph_agent.view.drawing import dot, mermaid
 
@@ -41,7 +41,7 @@ def graph_of(name: str) -> Graph[Any]:
         raise UsageError(f"there is no graph {name!r}{nearest(name, NAMED)}: give {known}, or module:NAME of your own")
     if "/" in module_name or module_name.endswith(".py"):
         raise UsageError(f"{name!r} names a file: give its module, as in package.module:NAME")
-    module = _imported(module_name)
+    module = imported(module_name)
     found = getattr(module, attribute, None)
     if not isinstance(found, Graph):
         there = [key for key, value in vars(module).items() if isinstance(value, Graph)]
@@ -50,11 +50,25 @@ def graph_of(name: str) -> Graph[Any]:
     return found
 
 
-def _imported(name: str) -> ModuleType:
+def named_in(place: str, option: str) -> Any:
+    """What `module:NAME` stands for. Raises `UsageError`."""
+    module_name, colon, attribute = place.partition(":")
+    if not colon or not module_name or not attribute:
+        raise UsageError(f"{option} {place!r}: give module:NAME")
+    module = imported(module_name)
+    if not hasattr(module, attribute):
+        raise UsageError(f"{option}: {module_name} has no {attribute!r}{nearest(attribute, vars(module))}")
+    return getattr(module, attribute)
+
+
+def imported(name: str) -> ModuleType:
+    """A module of the user's. Raises `UsageError`; a table that cannot work raises its own `GraphError`."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
         with redirect_stdout(sys.stderr):  # stdout is for the answer
             return import_module(name)
+    except GraphError:
+        raise
     except (Exception, SystemExit) as error:  # a user's module, which may raise anything
         raise UsageError(f"{name} can't be imported: {type(error).__name__}: {error}") from error

@@ -12,10 +12,11 @@ import ast
 import heapq
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from types import MappingProxyType
+from typing import TypeAlias
 
 from . import conditions, names, operators, statements, updates
 from .scope import Code
@@ -192,7 +193,9 @@ def _differences(got: object, wanted: object) -> Iterator[str]:
                 yield from _differences(one, other) if one != other else ()
 
 
-_FAMILIES = (
+Family: TypeAlias = Callable[[Code], Iterator[Edit]]
+
+_FAMILIES: tuple[Family, ...] = (
     *operators.FAMILIES,
     *names.FAMILIES,
     *conditions.FAMILIES,
@@ -201,13 +204,16 @@ _FAMILIES = (
 )
 
 
-def mutants(source: str, *, within: tuple[int, int] | None = None) -> Iterator[Mutant]:
+def mutants(
+    source: str, *, within: tuple[int, int] | None = None, families: Iterable[Family] = _FAMILIES
+) -> Iterator[Mutant]:
     """Every one-edit mutant, line by line, the likeliest first within a line.
 
     Each parses, differs from the source and from every other one as a tree. `within` is a range of lines, both ends
-    included. Raises `MutationError`, when called and not later, for a source that does not parse.
+    included; `families` are the functions that propose edits. Raises `MutationError`, when called and not later, for a
+    source that does not parse.
     """
-    programs = Programs(source)
+    programs = Programs(source, families)
     read = programs.source
     first, last = within or (1, read.line_of(len(read.text)))
     edits = [(read.line_of(edit.start), edit) for edit in programs.edits]
@@ -218,12 +224,12 @@ def mutants(source: str, *, within: tuple[int, int] | None = None) -> Iterator[M
 class Programs:
     """What the families propose for a source, and what was let through of it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, families: Iterable[Family] = _FAMILIES) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in the source are the concern of those who run it
             try:
                 self.source = Code(text)
-                self.edits = [edit for family in _FAMILIES for edit in family(self.source) if edit.weight > 0]
+                self.edits = [edit for family in families for edit in family(self.source) if edit.weight > 0]
                 self._dumps = [ast.dump(statement) for statement in self.source.tree.body]
             except RecursionError as error:
                 raise MutationError(

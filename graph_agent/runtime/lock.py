@@ -14,7 +14,6 @@ from types import TracebackType
 
 from graph_agent.runtime.errors import RunBusy
 
-
 _WAITS = (0.0, 0.002, 0.008, 0.03)  # seconds
 
 

@@ -44,11 +44,7 @@ def arrows(graph: Graph[Any], *, fallbacks: bool = False) -> tuple[Arrow, ...]:
 def mermaid(graph: Graph[Any], *, fallbacks: bool = False) -> str:
     """A Mermaid flowchart, as GitHub draws it inside a ```mermaid fence."""
     ids = _ids(graph)
-    lines = ["flowchart TD", "    start((start))"]
-    for stage, name in ids.items():
-        left, right = {"node": ("[", "]"), "pause": ("{{", "}}"), "end": ("([", "])")}[_kind(graph, stage)]
-        lines.append(f'    {name}{left}"{_mermaid_text(stage_name(stage))}"{right}')
-    lines.append(f"    start --> {ids[graph.start]}")
+    lines = _mermaid_head(graph, ids)
     for arrow in arrows(graph, fallbacks=fallbacks):
         line = ("<" if arrow.back else "") + ("-.->" if arrow.label else "-->")
         label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
@@ -58,6 +54,26 @@ def mermaid(graph: Graph[Any], *, fallbacks: bool = False) -> str:
         text = "<br/>".join(map(_mermaid_text, notes))
         lines += [f'    note["{text}"]', "    style note fill:none,stroke:none"]
     return "".join(f"{line}\n" for line in lines)
+
+
+def mermaid_counts(graph: Graph[Any], counts: Mapping[tuple[Enum, Enum, str], int]) -> str:
+    """A Mermaid flowchart of every edge, each with how often it was taken; dashed where it never was."""
+    ids = _ids(graph)
+    lines = _mermaid_head(graph, ids)
+    for start, end, kind in graph.edges:
+        count = counts.get((start, end, kind), 0)
+        said = (str(count) if count else "never") + ("" if kind == "route" else f" {kind}")
+        line = "-->" if count else "-.->"
+        lines.append(f'    {ids[start]} {line}|"{_mermaid_text(said)}"| {ids[end]}')
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _mermaid_head(graph: Graph[Any], ids: Mapping[Enum, str]) -> list[str]:
+    lines = ["flowchart TD", "    start((start))"]
+    for stage, name in ids.items():
+        left, right = {"node": ("[", "]"), "pause": ("{{", "}}"), "end": ("([", "])")}[_kind(graph, stage)]
+        lines.append(f'    {name}{left}"{_mermaid_text(stage_name(stage))}"{right}')
+    return [*lines, f"    start --> {ids[graph.start]}"]
 
 
 def dot(graph: Graph[Any], *, fallbacks: bool = False) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tests.benchmarks.durable import durable, growth
 from tests.benchmarks.kills import kills
 from tests.benchmarks.loops import LOOPS
-from tests.benchmarks.sections import CHOICES, SECTIONS, codec, fan_outs, imports, machine, steps
+from tests.benchmarks.sections import CHOICES, SECTIONS, codec, explored, fan_outs, imports, machine, steps
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -49,6 +49,8 @@ def _texts(only: list[str], visits: int, rounds: int, killed: int) -> Iterator[s
         yield durable(visits, rounds)
     if "growth" in only:
         yield growth()
+    if "explore" in only:
+        yield explored(5_000, rounds)
     if "kills" in only:
         yield kills(killed)
 

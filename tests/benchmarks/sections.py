@@ -10,12 +10,14 @@ import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from graph_agent import decode, encode, fan_out
+from graph_agent.testing import budget_holds, explore, monotone, reason_given, terminates
 from tests.benchmarks.loops import LOOPS, Job, built
 from tests.benchmarks.timing import Times, interleaved, interpreter, table
+from tests.testing.graphs import GRAPH, OUTCOMES, START, Stage
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,6 +95,21 @@ def codec(times_a_round: int, rounds: int) -> str:
     return table((f"a state of {len(text)} bytes", "us", "median"), rows)
 
 
+def explored(tries: int, rounds: int) -> str:
+    """States a second that are explored and held to four laws, of a graph of three stages."""
+    start = replace(START, max_tries=tries)
+    outcomes = {**OUTCOMES, Stage.HUMAN: []}
+    laws = (terminates(), reason_given(), budget_holds("tries", "max_tries"), monotone("tries"))
+
+    def explore_all() -> None:
+        assert explore(GRAPH, start, outcomes, laws=laws).raise_on_violation().states == 3 * tries + 1
+
+    taken = interleaved({"explore": explore_all}, max(1, rounds // 10))
+    times, states = taken["explore"], 3 * tries + 1
+    row = ("explore", f"{states / times.best:.0f}", f"{states / times.middle:.0f}")
+    return table((f"{states} states", "states/s", "median"), [row])
+
+
 def _per(times: Times, count: int) -> tuple[str, str]:
     return f"{1e6 * times.best / count:.2f}", f"{1e6 * times.middle / count:.2f}"
 
@@ -102,5 +119,5 @@ def machine() -> str:
     return f"Python {sys.version.split()[0]} on {sys.platform}"
 
 
-SECTIONS = ("steps", "import", "fan_out", "codec", "durable", "growth")
+SECTIONS = ("steps", "import", "fan_out", "codec", "durable", "growth", "explore")
 CHOICES = (*SECTIONS, "kills", *LOOPS)

@@ -25,6 +25,7 @@ def test_each_section_prints_its_table(capsys):
             "import",
             "fan_out",
             "codec",
+            "explore",
             "--steps",
             "9",
             "--rounds",
@@ -32,7 +33,16 @@ def test_each_section_prints_its_table(capsys):
         ]
     )
     said = capsys.readouterr().out
-    for row in ("bare", "graph_agent", "import graph_agent", "ThreadPoolExecutor.map", "fan_out", "encode", "decode"):
+    for row in (
+        "bare",
+        "graph_agent",
+        "import graph_agent",
+        "ThreadPoolExecutor.map",
+        "fan_out",
+        "encode",
+        "decode",
+        "explore",
+    ):
         assert f"\n{row}  " in said
 
 

@@ -1,19 +1,33 @@
 """All runs there can be, for small limits: each node answers in each of a handful of ways, and nothing is left out.
 
-`advance` is pure and states are hashable, so every reachable state can be visited. The rule: an outcome is what the
-real node may return by its contract; what EXECUTE does without a plan or at high risk is asked of the real node.
+The rule: an outcome is what the real node may return by its contract; what EXECUTE does without a plan or at high risk
+is asked of the real node. A person answers so often and no oftener, so that the space has an end.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from graph_agent import AnswerError, Context, FakeTools, advance, answer, pause_id
-from graph_agent.runtime.advance import may_start, stop_at_error, stop_at_limit
+import pytest
+
+from graph_agent import Context, FakeTools, pause_id
+from graph_agent.testing import (
+    Fails,
+    HitsLimit,
+    Report,
+    Taken,
+    Took,
+    always_before,
+    budget_holds,
+    can_reach,
+    explore,
+    monotone,
+    reason_given,
+    terminates,
+)
 from graph_agent.tools.workspace import Changed
 from graph_agent.verify.report import Verdict
 from graph_agent.workflows.repair import nodes
@@ -24,10 +38,17 @@ from tests.workflows.test_repair_routes import FAIL, FORBIDDEN, PASS, UNKNOWN
 
 State = TaskState
 Patch = dict[str, Any]
-Edges = dict[State, list[State]]
 
 BLOCKED: Patch = {"blocked": "can't"}
 START = task(max_retries=2, max_turns=8)
+
+
+def returned(state: State) -> Iterator[Any]:
+    """What the node at the state's stage may come to."""
+    for patch, turns in outcomes(state):
+        yield Took(patch, turns)
+    yield Fails("the disk is gone")
+    yield HitsLimit()
 
 
 def outcomes(state: State) -> Iterator[tuple[Patch, int]]:
@@ -79,140 +100,142 @@ def executed(state: State) -> Iterator[tuple[Patch, int]]:
 def answers(state: State) -> Iterator[Patch]:
     """What a person may say: to end it, to approve, to raise a limit once, to send the run on."""
     yield {"give_up": True}
-    yield {}
-    yield {"approval": (state.risks_fingerprint, state.plan_fingerprint, state.patch_fingerprint)}
-    raised = {"max_retries": 3, "max_turns": 11}
-    yield raised
+    approved = {state.risks_fingerprint, state.plan_fingerprint, state.patch_fingerprint}
+    if not approved <= set(state.approval):
+        yield {"approval": tuple(sorted(approved))}
+    if state.max_retries == START.max_retries:
+        yield {"max_retries": 3, "max_turns": 11}
     for to in ("plan", "execute", "verify", "done"):
         yield {"decisions": (Decision(pause=pause_id(state), to=to),)}  # type: ignore[arg-type]
 
 
-def following(state: State, persons: int) -> Iterator[State]:
-    """All states after one step. A person answers at most `persons` times in a run."""
-    if state.stage in GRAPH.pauses:
-        if pauses_answered(state) < persons:
-            yield from answered(state)
-        return
-    if not may_start(GRAPH, state):
-        yield stop_at_limit(GRAPH, state, started=False)
-        return
-    left = 99 if state.max_turns is None else state.max_turns - state.spent_turns
-    for patch, turns in outcomes(state):
-        if turns <= left:
-            yield advance(GRAPH, state, patch, turns=turns)
-        else:
-            yield stop_at_limit(GRAPH, state, turns=left)
-    yield stop_at_error(GRAPH, state, OSError("the disk is gone"))
+def spoken(state: State) -> int:
+    """How often a person spoke, by the marks that they left."""
+    raised = state.max_retries > START.max_retries
+    return len(state.decisions) + (len(state.approval) + 2) // 3 + raised
 
 
-def pauses_answered(state: State) -> int:
-    """How often a person spoke, as far as they left a mark."""
-    return len(state.decisions) + len(state.approval) // 3 + (state.max_retries > START.max_retries)
+def no_write_without_an_approved_plan(before: State, taken: Taken, after: State) -> str | None:
+    if after is None or len(after.changes) == len(before.changes):
+        return None
+    if taken.stage is not Stage.EXECUTE:
+        return f"{taken.stage} wrote"
+    return None if before.plan_now is not None and before.plan_approved else "there was no plan, or nobody approved it"
 
 
-def answered(state: State) -> Iterator[State]:
-    for patch in answers(state):
-        try:
-            after = answer(GRAPH, state, patch)
-        except AnswerError:
-            continue
-        if after.stage in GRAPH.ends or pauses_answered(after) > pauses_answered(state):
-            yield after
+def none_at_high_risk(before: State, taken: Taken, after: State) -> str | None:
+    wrote = after is not None and len(after.changes) > len(before.changes)
+    return f"written at high risk: {before.risks}" if wrote and before.risk == "high" else None
+
+
+def done_only_on_a_pass(before: State, taken: Taken, after: State) -> str | None:
+    if after is None or after.stage is not Stage.DONE:
+        return None
+    latest = after.verification
+    if latest is None or latest.verdict is not Verdict.PASS:
+        return "nothing passed"
+    accepted = bool(after.decisions) and after.decisions[-1].to == "done"
+    return None if after.patch_approved or accepted else "nobody approved the patch"
+
+
+def out_of_budget_nothing_is_written(before: State, taken: Taken, after: State) -> str | None:
+    spent = before.max_turns is not None and before.spent_turns >= before.max_turns
+    return "written out of budget" if spent and after is not None and after.changes != before.changes else None
+
+
+LAWS = (
+    terminates(),
+    reason_given(),
+    budget_holds(),
+    budget_holds("retries", "max_retries"),
+    monotone("changes"),
+    monotone("verifications"),
+    monotone("observations"),
+    always_before(Stage.DIAGNOSE, Stage.PLAN),
+    always_before(Stage.DIAGNOSE, Stage.REPAIR),  # no model sees a request before the rules did
+    always_before(Stage.VERIFY, Stage.DONE),
+    can_reach(Stage.HUMAN),
+    no_write_without_an_approved_plan,
+    none_at_high_risk,
+    done_only_on_a_pass,
+    out_of_budget_nothing_is_written,
+)
 
 
 @cache
-def explored(persons: int, review: bool, approve: tuple[Any, ...]) -> Edges:
-    """Every state that a run can reach, with those that may follow it."""
-    start = replace(START, review=review, approve=approve)
-    edges: Edges = {}
-    waiting = deque([start])
-    while waiting:
-        state = waiting.popleft()
-        if state in edges:
-            continue
-        edges[state] = [] if state.stage in GRAPH.ends else list(following(state, persons))
-        waiting.extend(edges[state])
-        assert len(edges) < 50_000, "the exploration is bounded"
-    return edges
+def explored(persons: int, review: bool = False, approve: tuple[Any, ...] = (), retries: int = 2) -> Report:
+    """Every run in which a person answers at most so often."""
+
+    def asked(state: State) -> Iterator[Patch]:
+        if spoken(state) < persons:
+            yield from answers(state)
+
+    choices = {stage: asked if stage in GRAPH.pauses else returned for stage in GRAPH.nodes}
+    start = replace(START, review=review, approve=approve, max_retries=retries)
+    return explore(GRAPH, start, choices, laws=LAWS)
 
 
-def all_runs() -> list[Edges]:
-    return [
-        explored(0, False, ()),
-        explored(0, True, ("plan", "finish")),
-        explored(1, False, ()),
-        explored(2, True, ("plan", "finish")),
-    ]
+RUNS: list[tuple[Any, ...]] = [
+    (0,),
+    (0, True, ("plan", "finish")),
+    (1,),
+    (1, True),
+    (2, True, ("plan", "finish")),
+]
 
 
-def test_every_run_ends_and_none_is_endless_without_a_person() -> None:
-    """Steps only grow, so a finite set of states means that each run is finite; here is the longest."""
-    edges = explored(0, False, ())
-    assert max(state.steps for state in edges) <= 12
-    for state, after in edges.items():
-        assert all(one.steps > state.steps or one.stage is Stage.HUMAN for one in after)
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_every_run_keeps_the_laws(run: tuple[Any, ...]) -> None:
+    report = explored(*run).raise_on_violation()
+    assert report.complete
+
+
+def test_without_a_person_a_run_is_short() -> None:
+    assert explored(0).longest == 11
+
+
+def all_states() -> list[State]:
+    return [state for run in RUNS for state in explored(*run).space.states]
 
 
 def test_a_run_stops_at_a_person_or_an_end_and_nowhere_else() -> None:
-    for edges in all_runs():
-        stops = {state.stage for state, after in edges.items() if not after}
+    for run in RUNS:
+        space = explored(*run).space
+        stops = {state.stage for state, steps in zip(space.states, space.steps, strict=True) if not steps}
         assert Stage.HUMAN in stops
         assert stops <= {Stage.HUMAN, Stage.DONE, Stage.FAILED}
 
 
-def test_a_person_can_be_reached_from_wherever_a_run_stands() -> None:
-    for edges in all_runs():
-        reaching = {state for state in edges if state.stage is Stage.HUMAN}
-        before: dict[State, list[State]] = {}
-        for state, after in edges.items():
-            for one in after:
-                before.setdefault(one, []).append(state)
-        waiting = list(reaching)
-        while waiting:
-            for state in before.get(waiting.pop(), ()):
-                if state not in reaching:
-                    reaching.add(state)
-                    waiting.append(state)
-        assert all(state in reaching for state in edges if state.stage not in GRAPH.ends)
+def test_a_person_always_has_an_answer_that_leads_away() -> None:
+    """Where one may still speak, one of their answers is taken."""
+    space = explored(1).space
+    for state, steps in zip(space.states, space.steps, strict=True):
+        if state.stage is Stage.HUMAN and not spoken(state):
+            assert any(taken.to is not Stage.HUMAN for taken, _ in steps)
 
 
-def test_done_is_reached_on_a_pass_alone() -> None:
-    done = [state for edges in all_runs() for state in edges if state.stage is Stage.DONE]
-    assert done
-    for state in done:
-        assert state.verification is not None
-        assert state.verification.verdict is Verdict.PASS
-        if "finish" in state.approve:
-            assert state.patch_approved or state.decisions[-1].to == "done", "a person accepted it"
+NOT_IN_THESE_RUNS = {
+    (Stage.INTAKE, Stage.FAILED, "route"),  # an empty request: a run of one step, below
+    (Stage.DIAGNOSE, Stage.HUMAN, "limit"),  # it is the first that may spend, and has eight turns
+    # A person lets a run go on where it came from only when nothing has to be decided; here they always decide.
+    *((Stage.HUMAN, stage, "back") for stage in (Stage.PLAN, Stage.EXECUTE, Stage.VERIFY)),
+}
 
 
-def test_limits_hold_in_every_run() -> None:
-    for edges in all_runs():
-        for state in edges:
-            assert state.retries <= state.max_retries
-            assert state.max_turns is not None
-            assert state.spent_turns <= state.max_turns
-            assert len(state.repairs) <= state.retries
+def test_every_stage_and_every_edge_is_in_some_run() -> None:
+    taken = {edge for run in RUNS for edge in explored(*run).edges_taken}
+    missed = {edge for edge in GRAPH.edges if edge[2] != "doubt" and edge not in taken}
+    assert missed <= NOT_IN_THESE_RUNS
+    assert {state.stage for state in all_states()} == set(Stage)
 
 
-def test_every_stop_says_why() -> None:
-    for edges in all_runs():
-        assert all(state.route_reason.strip() for state in edges if state.steps)
-
-
-def test_every_stage_is_reached_in_some_run() -> None:
-    reached = {state.stage for edges in all_runs() for state in edges}
-    assert reached == set(Stage)
+def test_an_empty_request_ends_at_once() -> None:
+    report = explore(GRAPH, replace(START, request=" "), {s: [{"blocked": ""}] for s in GRAPH.runs_on}, laws=LAWS[1:2])
+    assert [one.taken.to for one in report.space.path_to(1)] == [Stage.FAILED]
 
 
 def test_with_no_retries_there_is_one_failed_verification_and_no_second_write() -> None:
-    edges: Edges = {}
-    waiting = [replace(START, max_retries=0)]
-    while waiting:
-        state = waiting.pop()
-        if state not in edges:
-            edges[state] = [] if state.stage in GRAPH.ends else list(following(state, 0))
-            waiting += edges[state]
-    assert all(len(state.verifications) <= 1 and len(state.changes) <= 1 for state in edges)
-    assert all(state.stage is not Stage.REPAIR for state in edges)
-    assert any(state.stage is Stage.HUMAN and state.changes for state in edges)
+    states = explored(0, retries=0).space.states
+    assert all(len(state.verifications) <= 1 and len(state.changes) <= 1 for state in states)
+    assert all(state.stage is not Stage.REPAIR for state in states)
+    assert any(state.stage is Stage.HUMAN and state.changes for state in states)

@@ -286,9 +286,9 @@ def offered(state: TaskState) -> None:
 
 
 def test_every_offer_is_an_answer_that_is_taken_and_leads_away() -> None:
-    from tests.workflows.test_repair_exploration import all_runs
+    from tests.workflows.test_repair_exploration import all_states
 
-    waiting = [state for edges in all_runs() for state in edges if state.stage is Stage.HUMAN]
+    waiting = [state for state in all_states() if state.stage is Stage.HUMAN]
     assert len(waiting) > 1_000
     for state in waiting[::9]:  # one in nine, of every place in the runs
         offered(state)

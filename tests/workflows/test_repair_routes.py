@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from graph_agent import Route
 from graph_agent.verify.report import TestCounts, Verdict
 from graph_agent.workflows.repair import routes
-from graph_agent.workflows.repair.state import Check, Review, Stage, TaskState, Verification
+from graph_agent.workflows.repair.state import Check, Observation, Review, Stage, TaskState, Verification
 from tests.workflows.repairing import POLICY, RIGHT, WRONG, changed, diagnosed, plan_of, repair_of, task
+
+Router: TypeAlias = Callable[[TaskState], Route]
 
 REVIEW_OK = (Review(blockers=()),)
 
@@ -77,6 +80,7 @@ AFTER_VERIFY: list[tuple[str, TaskState, Stage, str]] = [
     ("held-out runs spent", at_verify(verified(check(), holdout="spent")), Stage.HUMAN, "as often as"),
     ("held-out tests pass", at_verify(verified(check(), holdout="pass")), Stage.DONE, "V1 passed"),
     ("the latest counts", at_verify(None, verifications=(PASS, replace(FAIL, id="V2"))), Stage.REPAIR, "V2 is fail"),
+    ("fail, review asked for", at_verify(FAIL, review=True), Stage.REPAIR, "V1 is fail"),
     ("whatever the plan claims", at_verify(FAIL, plan=plan_of(RIGHT, claim="it works")), Stage.REPAIR, "V1 is fail"),
 ]
 
@@ -107,77 +111,168 @@ def test_a_pass_that_the_numbers_do_not_bear_out_is_none(weak: Check) -> None:
     assert routes.route_after_verify(at_verify(verified(weak))).stage is Stage.HUMAN
 
 
+def looked(verification: Verification) -> Observation:
+    check = verification.checks[0]
+    return Observation(id=check.ruling.value, source="run_command pytest", text="", check=check)
+
+
+SEEN = diagnosed(Stage.DIAGNOSE).observations
 BLOCKED = {"blocked": "the disk is full"}
-TABLE: list[tuple[str, Route, Stage, str]] = [
-    ("intake", routes.route_after_intake(task()), Stage.DIAGNOSE, "0 files"),
-    ("intake, empty", routes.route_after_intake(task(request=" ")), Stage.FAILED, "empty"),
-    ("intake, empty and blocked", routes.route_after_intake(task(request="", **BLOCKED)), Stage.FAILED, "empty"),
-    ("intake, blocked", routes.route_after_intake(task(**BLOCKED)), Stage.HUMAN, "the disk is full"),
-    ("diagnose", routes.route_after_diagnose(diagnosed(Stage.DIAGNOSE)), Stage.PLAN, "4 observations"),
-    ("diagnose, blocked", routes.route_after_diagnose(task(**BLOCKED)), Stage.HUMAN, "the disk is full"),
-    ("plan", routes.route_after_plan(task(plan=plan_of(RIGHT))), Stage.EXECUTE, "the discount is a percentage"),
-    ("plan, none", routes.route_after_plan(task()), Stage.HUMAN, "there is no plan"),
-    ("plan, blocked", routes.route_after_plan(task(plan=plan_of(RIGHT), **BLOCKED)), Stage.HUMAN, "disk"),
+TABLE: list[tuple[str, Router, TaskState, Stage, str]] = [
+    ("intake", routes.route_after_intake, task(), Stage.DIAGNOSE, "0 files"),
+    ("intake, empty", routes.route_after_intake, task(request=" "), Stage.FAILED, "empty"),
+    ("intake, empty and blocked", routes.route_after_intake, task(request="", **BLOCKED), Stage.FAILED, "empty"),
+    ("intake, blocked", routes.route_after_intake, task(**BLOCKED), Stage.HUMAN, "the disk is full"),
+    ("diagnose", routes.route_after_diagnose, diagnosed(Stage.DIAGNOSE), Stage.PLAN, "4 observations"),
+    (
+        "diagnose, what stands out is the first check that is no pass",
+        routes.route_after_diagnose,
+        diagnosed(Stage.DIAGNOSE, observations=(*SEEN[:1], looked(PASS), looked(FAIL), looked(UNKNOWN))),
+        Stage.PLAN,
+        "4 observations, tests failed",
+    ),
+    (
+        "diagnose, unknown is no pass",
+        routes.route_after_diagnose,
+        diagnosed(Stage.DIAGNOSE, observations=(looked(PASS), looked(UNKNOWN), looked(FAIL))),
+        Stage.PLAN,
+        "3 observations, no tests ran",
+    ),
+    (
+        "diagnose, all pass",
+        routes.route_after_diagnose,
+        diagnosed(Stage.DIAGNOSE, observations=(*SEEN[:1], looked(PASS))),
+        Stage.PLAN,
+        "2 observations, nothing ran",
+    ),
+    ("diagnose, blocked", routes.route_after_diagnose, task(**BLOCKED), Stage.HUMAN, "the disk is full"),
+    ("plan", routes.route_after_plan, task(plan=plan_of(RIGHT)), Stage.EXECUTE, "the discount is a percentage"),
+    ("plan, none", routes.route_after_plan, task(), Stage.HUMAN, "there is no plan"),
+    ("plan, none and blocked", routes.route_after_plan, task(**BLOCKED), Stage.HUMAN, "the disk is full"),
+    ("plan, blocked", routes.route_after_plan, task(plan=plan_of(RIGHT), **BLOCKED), Stage.HUMAN, "disk"),
     (
         "plan, to be approved",
-        routes.route_after_plan(task(plan=plan_of(RIGHT), approve=("plan",))),
+        routes.route_after_plan,
+        task(plan=plan_of(RIGHT), approve=("plan",)),
         Stage.HUMAN,
         "waits for approval",
     ),
-    ("execute", routes.route_after_execute(task(changes=(changed(RIGHT),))), Stage.VERIFY, "shop.py"),
-    ("execute, blocked", routes.route_after_execute(task(**BLOCKED)), Stage.HUMAN, "the disk is full"),
-    ("repair", routes.route_after_repair(task(repairs=(repair_of(RIGHT),), retries=1)), Stage.EXECUTE, "retry 1 of 2"),
-    ("repair, none", routes.route_after_repair(task()), Stage.HUMAN, "there is no repair"),
+    ("execute", routes.route_after_execute, task(changes=(changed(RIGHT),)), Stage.VERIFY, "shop.py"),
+    (
+        "plan, none, to be approved",
+        routes.route_after_plan,
+        task(approve=("plan",)),
+        Stage.HUMAN,
+        "there is no plan",
+    ),
+    (
+        "execute, the attempt's own changes",
+        routes.route_after_execute,
+        task(
+            repairs=(repair_of(RIGHT),),
+            changes=tuple(replace(changed(RIGHT, attempt=n), path=f"{n}") for n in (0, 2, 1)),
+        ),
+        Stage.VERIFY,
+        "written: 1",
+    ),
+    ("execute, blocked", routes.route_after_execute, task(**BLOCKED), Stage.HUMAN, "the disk is full"),
+    ("repair", routes.route_after_repair, task(repairs=(repair_of(RIGHT),), retries=1), Stage.EXECUTE, "retry 1 of 2"),
+    ("repair, none", routes.route_after_repair, task(), Stage.HUMAN, "there is no repair"),
     (
         "repair, blocked",
-        routes.route_after_repair(task(repairs=(repair_of(RIGHT),), **BLOCKED)),
+        routes.route_after_repair,
+        task(repairs=(repair_of(RIGHT),), **BLOCKED),
         Stage.HUMAN,
         "the disk is full",
     ),
     (
         "repair, clarify",
-        routes.route_after_repair(task(repairs=(repair_of(decision="clarify", plan=None),))),
+        routes.route_after_repair,
+        task(repairs=(repair_of(decision="clarify", plan=None),)),
         Stage.HUMAN,
         "clarify: another cause",
     ),
     (
         "repair, a decision that there is none of",
-        routes.route_after_repair(task(repairs=(repair_of(RIGHT, decision="merge"),))),
+        routes.route_after_repair,
+        task(repairs=(repair_of(RIGHT, decision="merge"),)),
         Stage.HUMAN,
         "merge",
     ),
     (
         "repair, without a plan",
-        routes.route_after_repair(task(repairs=(repair_of(plan=None),))),
+        routes.route_after_repair,
+        task(repairs=(repair_of(plan=None),)),
         Stage.HUMAN,
         "repair: another cause",
     ),
     (
         "repair, to be approved",
-        routes.route_after_repair(task(plan=plan_of(WRONG), repairs=(repair_of(RIGHT),), approve=("plan",))),
+        routes.route_after_repair,
+        task(plan=plan_of(WRONG), repairs=(repair_of(RIGHT),), approve=("plan",)),
         Stage.HUMAN,
         "waits for approval",
     ),
-    ("review", routes.route_after_review(at_verify(PASS, reviews=REVIEW_OK)), Stage.DONE, "no objection"),
-    ("review, none", routes.route_after_review(at_verify(PASS)), Stage.HUMAN, "there is no review"),
-    ("review, blocked", routes.route_after_review(at_verify(PASS, reviews=REVIEW_OK, **BLOCKED)), Stage.HUMAN, "disk"),
+    (
+        "repair, clarify comes before an approval",
+        routes.route_after_repair,
+        task(plan=plan_of(WRONG), repairs=(repair_of(RIGHT, decision="clarify"),), approve=("plan",)),
+        Stage.HUMAN,
+        "clarify: another cause",
+    ),
+    ("review", routes.route_after_review, at_verify(PASS, reviews=REVIEW_OK), Stage.DONE, "no objection"),
+    (
+        "review, none and blocked",
+        routes.route_after_review,
+        at_verify(PASS, **BLOCKED),
+        Stage.HUMAN,
+        "the disk is full",
+    ),
+    ("review, none", routes.route_after_review, at_verify(PASS), Stage.HUMAN, "there is no review"),
+    ("review, blocked", routes.route_after_review, at_verify(PASS, reviews=REVIEW_OK, **BLOCKED), Stage.HUMAN, "disk"),
     (
         "review, a blocker",
-        routes.route_after_review(at_verify(PASS, reviews=(*REVIEW_OK, Review(blockers=("no", "never"))))),
+        routes.route_after_review,
+        at_verify(PASS, reviews=(*REVIEW_OK, Review(blockers=("no", "never")))),
         Stage.HUMAN,
         "the reviewer objects: no",
     ),
-    ("review of what failed", routes.route_after_review(at_verify(FAIL, reviews=REVIEW_OK)), Stage.HUMAN, "not passed"),
+    ("review of what failed", routes.route_after_review, at_verify(FAIL, reviews=REVIEW_OK), Stage.HUMAN, "not passed"),
+    (
+        "review, none, of what failed",
+        routes.route_after_review,
+        at_verify(FAIL),
+        Stage.HUMAN,
+        "there is no review",
+    ),
+    (
+        "review of what was never verified",
+        routes.route_after_review,
+        at_verify(None, reviews=REVIEW_OK),
+        Stage.HUMAN,
+        "not passed",
+    ),
+    (
+        "review, a blocker of what failed",
+        routes.route_after_review,
+        at_verify(FAIL, reviews=(Review(blockers=("no",)),)),
+        Stage.HUMAN,
+        "not passed",
+    ),
     (
         "review, to be approved",
-        routes.route_after_review(at_verify(PASS, reviews=REVIEW_OK, approve=("finish",))),
+        routes.route_after_review,
+        at_verify(PASS, reviews=REVIEW_OK, approve=("finish",)),
         Stage.HUMAN,
         "waits for approval",
     ),
 ]
 
 
-@pytest.mark.parametrize(("route", "stage", "reason"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
-def test_the_other_routes(route: Route, stage: Stage, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("router", "state", "stage", "reason"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_the_other_routes(router: Router, state: TaskState, stage: Stage, reason: str) -> None:
+    route = router(state)
     assert route.stage is stage
     assert reason in route.reason

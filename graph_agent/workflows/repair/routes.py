@@ -171,6 +171,8 @@ def refuse_answer(state: TaskState) -> str | None:
         return "nothing passed verification, so nothing can be accepted as done"
     if decided == "execute" and state.plan_now is None:
         return "there is no plan to carry out"
+    if decided in ("plan", "verify") and not state.observations:
+        return "nothing was looked at yet, so nothing can be planned on or verified: let the run go on instead"
     if state.max_retries < state.retries:
         return f"max_retries={state.max_retries} is below the {state.retries} that are spent"
     spends = {Stage.DIAGNOSE, Stage.PLAN, Stage.EXECUTE, Stage.REPAIR, Stage.REVIEW}
