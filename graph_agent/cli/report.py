@@ -161,6 +161,7 @@ def _ending(report: Report) -> str:
         f"{state.retries} of {state.max_retries} retries",
         *(f"warning: {text}" for text in report.warnings),
         f"the run is kept in {folder.folder}",
+        *plan_lines(state),
     ]
     if outcome.applied:
         lines.append(f"applied to {folder.source}: {', '.join(outcome.applied)}")
@@ -170,6 +171,19 @@ def _ending(report: Report) -> str:
         patch = shlex.quote(str(folder.patch))
         lines.append(f"apply it by hand: patch -p1 -d {shlex.quote(str(folder.source))} < {patch}")
     return "\n  ".join([*lines, *way_lines(report.ways)])
+
+
+def plan_lines(state: TaskState) -> list[str]:
+    """The plan that a person is asked to approve: what it rests on, and each edit. Nothing where none is asked for."""
+    plan = state.plan_now
+    if state.stage is not Stage.HUMAN or state.came_from not in (Stage.PLAN, Stage.REPAIR) or state.blocked or not plan:
+        return []
+    lines = [f"the plan (rests on {', '.join(plan.cites)}): {plan.hypothesis}"]
+    for edit in plan.edits:
+        lines.append(f"  {edit.path}")
+        lines += [f"    - {line}" for line in edit.old.splitlines()]
+        lines += [f"    + {line}" for line in edit.new.splitlines()]
+    return lines
 
 
 def way_lines(ways: list[Way]) -> list[str]:

@@ -18,7 +18,7 @@ from graph_agent.cli.bench import SetupError, kept_setup
 from graph_agent.cli.exits import DONE
 from graph_agent.cli.kept import WORKFLOWS, Kept, add_run_options, kept_run
 from graph_agent.cli.onward import NO_HELD_OUT, Way, ways_on
-from graph_agent.cli.report import print_json, visible, way_data, way_lines
+from graph_agent.cli.report import plan_lines, print_json, visible, way_data, way_lines
 from graph_agent.cli.runfolder import RunFolder
 from graph_agent.runtime.answer import pause_id, question
 from graph_agent.runtime.errors import RunMisfit
@@ -46,12 +46,16 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """`asks`: the question of a pause; `ways`: how to go on, the likeliest last, unless a process works on it now."""
+    """`asks`: the question of a pause, `plan` the lines of what is to be approved.
+
+    `ways`: how to go on, the likeliest last, unless a process works on it now.
+    """
 
     held_by: str | None
     pause: str = ""
     asks: str = ""
     retries: str = ""
+    plan: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
 
@@ -75,6 +79,7 @@ def _standing(options: argparse.Namespace, kept: Kept) -> Standing:
         pause=pause_id(state) if waits else "",
         asks=question(GRAPH, state).text if waits else "",
         retries=f", {state.retries} of {state.max_retries} retries",
+        plan=plan_lines(state),
         warnings=[] if setup.policy.holdout else [NO_HELD_OUT],
         ways=[] if held_by else ways_on(options, setup, kept.folder.name, state, applied=applied),
     )
@@ -121,6 +126,7 @@ def _text(kept: Kept, standing: Standing) -> str:
     lines.append(f"kept in {kept.folder}")
     if standing.pause:
         lines.append(f"it asks (pause {standing.pause}): {standing.asks}")
+    lines += standing.plan
     return "\n  ".join([*lines, *way_lines(standing.ways)])
 
 

@@ -9,7 +9,7 @@ import pytest
 from graph_agent.runtime.journal import read_run
 from graph_agent.workflows.repair.state import Stage
 from tests.cli.running import ENOUGH, cli, repair
-from tests.cli.runs import as_they_are, only_run, patch_of, shop, started, state_of
+from tests.cli.runs import REPAIR, as_they_are, only_run, patch_of, shop, started, state_of
 
 
 @pytest.fixture
@@ -173,3 +173,15 @@ def test_without_an_id_it_is_the_pause_that_stood_there_when_the_command_began(w
     words = approved(waiting)
     assert cli(words[0], words[1], words[-1], home=waiting).code == 3
     assert len(state_of(only_run(waiting)).approval) == 1
+
+
+def test_the_plan_that_waits_is_shown_with_its_edits(tmp_path: Path) -> None:
+    """An approval is for what was seen."""
+    shop(tmp_path / "ws")
+    ended = cli(*REPAIR, "--approve", "plan", home=tmp_path)
+    shown = cli("show", "last", home=tmp_path)
+    for out in (ended.out, shown.out):
+        lines = [line.strip() for line in out.splitlines()]
+        assert "calc.py" in lines
+        assert any(line.startswith("-     ") for line in lines)
+        assert any(line.startswith("+     ") for line in lines)

@@ -53,7 +53,8 @@ def test_the_table_leads_on():
 """
 
 
-INI = "[pytest]\naddopts = --strict-config --strict-markers -p no:cacheprovider -p no:hypothesispytest\nfilterwarnings = error\n"
+ADDED = "--strict-config --strict-markers -p no:cacheprovider -p no:hypothesispytest"  # the plugin takes a second
+INI = f"[pytest]\naddopts = {ADDED}\nfilterwarnings = error\n"
 
 
 @pytest.fixture

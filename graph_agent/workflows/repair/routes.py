@@ -145,7 +145,8 @@ def _answers(state: TaskState) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"allow more ({', '.join(f'{name} {value}' for name, value in more.items())}) and go on", more
     yield "go on as it is", {}
     yield "have a new plan made", _decision(state, "plan") | more
-    yield "carry out the plan", _decision(state, "execute") | more
+    if state.plan_approved and state.risk == "low":  # else EXECUTE would send it back here
+        yield "carry out the plan", _decision(state, "execute") | more
     yield "verify again", _decision(state, "verify")
     yield "give up", {"give_up": True}
 
