@@ -100,32 +100,33 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelUse:
-    """What a model was asked, and its reply, or the error that came instead."""
+    """What a model was asked, and its reply, or the error that came instead. `awaited`: it came later."""
 
     request: Request
     reply: Reply | None = None
     error: Exception | None = None
+    awaited: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """Which tool was asked for and what was decided; with which arguments, and what came of it (None: not called).
+    """Which tool was asked for and what was decided; with which arguments, and what came of it.
 
-    `returns` is the type of its value, where the tool says it.
+    `error` is what was raised instead of a `result`: the call was denied, or the tool is at fault. `awaited`: it came
+    later.
     """
 
     tool: str
     verdict: str
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
     result: ToolResult | None = field(default=None, compare=False)
-    returns: Any = field(default=None, compare=False)
+    error: Exception | None = field(default=None, compare=False)
+    metered: bool = field(default=False, compare=False)
+    awaited: bool = field(default=False, compare=False)
 
 
 class Tool(Protocol):
-    """Something a node can call by name. `schema` is the arguments' JSON Schema; `metered`: a call costs a turn.
-
-    It may have an attribute `returns`, the type of its value: what it gave can then be recorded and read again.
-    """
+    """Something a node can call by name. `schema` is the arguments' JSON Schema; `metered`: a call costs a turn."""
 
     @property
     def name(self) -> str: ...
@@ -323,16 +324,16 @@ class _CountedLLM:
         try:
             reply = await coming
         except Exception as error:
-            self._account.asked_model(ModelUse(request=request, error=error))
+            self._account.asked_model(ModelUse(request=request, error=error, awaited=True))
             raise
-        self._account.asked_model(ModelUse(request=request, reply=reply))
+        self._account.asked_model(ModelUse(request=request, reply=reply, awaited=True))
         return reply
 
 
 class _CountedTools:
     def __init__(self, tools: Tools, account: Account) -> None:
         self._tools, self._account = tools, account
-        self._specs = {tool.name: tool for tool in tools.specs()}
+        self._metered = {tool.name for tool in tools.specs() if tool.metered}
 
     def specs(self) -> tuple[Tool, ...]:
         return self._tools.specs()
@@ -341,26 +342,33 @@ class _CountedTools:
         return _CountedTools(self._tools.only(names), self._account)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        if name in self._specs and self._specs[name].metered:
+        if name in self._metered:
             self._account.charge()
         try:
             result = self._tools.call(name, **arguments)
-        except ToolDenied:
-            denied = ToolUse(tool=name, verdict="denied: not among the node's tools", arguments=arguments)
-            self._account.called_tool(denied)
+        except Exception as error:
+            self._count(name, arguments, error)
             raise
         if isawaitable(result):
-            return self._count_later(arguments, result)
-        self._count(arguments, result)
+            return self._count_later(name, arguments, result)
+        self._count(name, arguments, result)
         return result
 
-    async def _count_later(self, arguments: dict[str, Any], coming: Awaitable[ToolResult]) -> ToolResult:
-        result = await coming
-        self._count(arguments, result)
+    async def _count_later(self, name: str, arguments: dict[str, Any], coming: Awaitable[ToolResult]) -> ToolResult:
+        try:
+            result = await coming
+        except Exception as error:
+            self._count(name, arguments, error, awaited=True)
+            raise
+        self._count(name, arguments, result, awaited=True)
         return result
 
-    def _count(self, arguments: dict[str, Any], result: ToolResult) -> None:
-        returns = getattr(self._specs.get(result.tool), "returns", None)
-        self._account.called_tool(
-            ToolUse(tool=result.tool, verdict=result.verdict, arguments=arguments, result=result, returns=returns)
-        )
+    def _count(self, name: str, arguments: dict[str, Any], came: ToolResult | Exception, awaited: bool = False) -> None:
+        facts: Any = {"arguments": arguments, "metered": name in self._metered, "awaited": awaited}
+        if isinstance(came, Exception):
+            denied = isinstance(came, ToolDenied)
+            verdict = "denied: not among the node's tools" if denied else f"failed: {type(came).__name__}"
+            use = ToolUse(tool=name, verdict=verdict, error=came, **facts)
+        else:
+            use = ToolUse(tool=came.tool, verdict=came.verdict, result=came, **facts)
+        self._account.called_tool(use)

@@ -14,7 +14,7 @@ from typing import Any
 
 from graph_agent.protocols import Json
 from graph_agent.runtime.codec import writer_of
-from graph_agent.runtime.errors import JournalCorrupt, JournalError
+from graph_agent.runtime.errors import JournalCorrupt, JournalError, StateError
 from graph_agent.runtime.graph import stage_name
 from graph_agent.runtime.records import Record
 from graph_agent.runtime.state import RUNTIME_FIELDS, GraphState, append_of
@@ -88,15 +88,15 @@ def at_step(records: Iterable[Record], where: str, step: int) -> tuple[int, dict
     return found
 
 
-def changed(record: Record, before: GraphState, after: GraphState, names: Iterable[str], to: str = "") -> Record:
+def changed(record: Record, before: GraphState, after: GraphState, to: str = "") -> Record:
     """The record, with what the step changed added to it: the inverse of the fold.
 
-    `names` are the fields that it may have changed, those of its patch; `to` is the name of the stage that follows,
-    which whoever knows it need not have looked up again.
+    `to` is the name of the stage that follows, which whoever knows it need not have looked up again. Raises
+    `StateError` for an appended field that did not grow.
     """
     record["to"], record["reason"] = to or stage_name(after.stage), after.route_reason
     record["step"] = after.steps
-    if patch := _patch(before, after, names):
+    if patch := _patch(before, after):
         record["patch"] = patch
     if after.spent_turns:
         record["spent"] = after.spent_turns
@@ -105,17 +105,21 @@ def changed(record: Record, before: GraphState, after: GraphState, names: Iterab
     return record
 
 
-def _patch(before: GraphState, after: GraphState, names: Iterable[str]) -> dict[str, Json]:
+def _patch(before: GraphState, after: GraphState) -> dict[str, Json]:
+    """All that is not the same object any more: the class of a state may set more than the patch did."""
     patch: dict[str, Json] = {}
     its_class: Any = type(after)
-    writers, old, new = _writers(its_class), before.__dict__, after.__dict__
-    for name in names:
-        value, was = new[name], old[name]
-        if value is not was:
-            write, grows = writers[name]
-            if grows:
-                value = value[len(was) :]
-            patch[name] = value if write is None else write(value)
+    writers, old = _writers(its_class), before.__dict__
+    for name, value in after.__dict__.items():
+        was = old[name]
+        if value is was or name not in writers:
+            continue
+        write, grows = writers[name]
+        if grows:
+            if value[: len(was)] != was:
+                raise StateError(f"{name} only grows, and is not what it was before this step", state=before)
+            value = value[len(was) :]
+        patch[name] = value if write is None else write(value)
     return patch
 
 

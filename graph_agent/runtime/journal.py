@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, NoReturn, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar, get_args
 
 from graph_agent.protocols import Json, blob_ref
 from graph_agent.runtime import answer as asking
@@ -25,7 +25,7 @@ from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.checkpoint import sync_folder
 from graph_agent.runtime.codec import encode
 from graph_agent.runtime.compat import fitted, shape_of_graph
-from graph_agent.runtime.errors import JournalError, RunAbsent, StateError
+from graph_agent.runtime.errors import ArgumentError, JournalError, RunAbsent, StateError
 from graph_agent.runtime.events import Event
 from graph_agent.runtime.fold import Folded, changed, fold
 from graph_agent.runtime.graph import Graph, stage_name
@@ -84,6 +84,7 @@ class Run(Generic[S]):
         """
         path = run_folder(folder)
         check_state(graph, state)
+        _check_durability(durability)
         new = not path.is_dir()
         path.mkdir(parents=True, exist_ok=True)
         if new:
@@ -100,6 +101,7 @@ class Run(Generic[S]):
         path = run_folder(folder)
         if not (path / FILE).is_file():
             raise absent(path)
+        _check_durability(durability)
         run = cls(path, graph, durability)
         return run._opened(run._continue)
 
@@ -120,10 +122,10 @@ class Run(Generic[S]):
             self._refuse(after)
         record: Record = {"seq": self.seq + 1, "type": event.kind, "stage": event.stage}
         if to is None:
-            changed(record, before, after, ())
+            changed(record, before, after)
             record["reason"], record["stopped"] = event.reason, True
         else:
-            changed(record, before, after, event.patch or (), to)
+            changed(record, before, after, to)
         if event.attempts != 1:
             record["attempts"] = event.attempts
         if event.turns:
@@ -156,7 +158,7 @@ class Run(Generic[S]):
         after = asking.answer(self.graph, self.state, patch, pause_id=pause_id)
         stage, pause = stage_name(self.state.stage), asking.pause_id(self.state)
         record = self._record("answered", stage=stage, pause=pause)
-        self._append(changed(record, self.state, after, patch or ()))
+        self._append(changed(record, self.state, after))
         self._stand_at(after)
         self.answered_since = True
         return after
@@ -164,14 +166,14 @@ class Run(Generic[S]):
     def raise_limit(self, max_turns: int | None) -> S:
         """Allow more turns (None: any number) where no pause asks for it. Raises `AnswerError` for too few."""
         after = asking.raised_limit(self.graph, self.state, max_turns)
-        self._append(changed(self._record("limit_raised"), self.state, after, ("max_turns",)))
+        self._append(changed(self._record("limit_raised"), self.state, after))
         self._stand_at(after)
         return after
 
     def moved(self, state: S, kind: Literal["doubt", "failed"]) -> S:
         """The run was sent elsewhere by a resume, and by no node."""
         record = self._record(kind, stage=stage_name(self.state.stage))
-        self._append(changed(record, self.state, state, ()))
+        self._append(changed(record, self.state, state))
         self._stand_at(state)
         return state
 
@@ -204,8 +206,9 @@ class Run(Generic[S]):
 
     def _begin(self, state: S, about: dict[str, Json]) -> None:
         path = self.folder / FILE
-        if path.exists():
+        if path.exists() and b"\n" in path.read_bytes():
             raise JournalError(f"there is a run {self.id} already: open it, or give another name")
+        path.unlink(missing_ok=True)  # a header that was never whole began no run
         self.header = {
             "seq": 0,
             "type": "header",
@@ -221,7 +224,11 @@ class Run(Generic[S]):
         }
         self.state = state
         self._file = _open(path, os.O_CREAT | os.O_EXCL)
-        self._append(self.header)
+        try:
+            self._append(self.header)
+        except BaseException:
+            path.unlink()
+            raise
         sync_folder(self.folder)
         self._stand_at(state)
 
@@ -331,6 +338,11 @@ def run_folder(folder: str | os.PathLike[str]) -> Path:
 
 def absent(folder: Path) -> RunAbsent:
     return RunAbsent(f"there is no run {folder.name} in {folder.parent}")
+
+
+def _check_durability(given: str) -> None:
+    if given not in get_args(Durability):
+        raise ArgumentError(f"durability is {given!r}: give 'fsync', or 'flush' to not wait for the disk")
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ import pytest
 
 from graph_agent import (
     AnswerError,
+    ArgumentError,
     Context,
+    Graph,
+    GraphState,
     JournalCorrupt,
     JournalError,
     LimitReached,
+    Node,
     NodeError,
     PatchError,
     RouteError,
@@ -34,10 +39,29 @@ from graph_agent.runtime import journal
 from graph_agent.runtime.fold import at_step
 from graph_agent.runtime.journal import FILE
 from graph_agent.runtime.records import line_of
-from tests.runtime.counting import Count, Echo, Finding, Stage, ask_model, counting, start
+from tests.runtime.counting import Count, Echo, Finding, Stage, Two, ask_model, counting, start
 from tests.runtime.kept import bytes_of, lines_of, run_on, whole, with_changes
 
 ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deriving(GraphState):
+    """A class that works out a field itself."""
+
+    stage: Two = Two.WORK
+    count: int = 0
+    doubled: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "doubled", 2 * self.count)
+
+
+DERIVING = Graph(
+    state=Deriving,
+    nodes={Two.WORK: Node(lambda state, ctx: {"count": 3}, owns={"count"}, to=Two.DONE)},
+    ends={Two.DONE},
+)
 WAITS = with_changes(counting(on_limit=Stage.HUMAN, tools=("hammer",)))
 
 
@@ -504,3 +528,50 @@ def test_a_step_made_by_hand_is_no_step_of_the_run(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", counting(), start(task_id="run")) as run:
         advance(run.graph, run.state, {"count": 1})
         assert run.state.count == 0
+
+
+def test_what_the_class_of_a_state_sets_itself_is_recorded_too(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", DERIVING, Deriving(task_id="run")) as run:
+        final = run_on(run)
+    assert (final.count, final.doubled) == (3, 6)
+    with Run.open(tmp_path / "run", DERIVING) as run:
+        assert run.state == final
+
+
+def test_a_state_that_was_changed_from_outside_is_recorded_as_it_is_or_refused(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    with Run.create(tmp_path / "run", counting(), start(task_id="run")) as run:
+        final = run_graph(run.graph, replace(run.state, need=1), journal=run)
+    with Run.open(tmp_path / "run", counting()) as run:
+        assert (run.state, run.state.need) == (final, 1)
+    with Run.create(tmp_path / "other", counting(), start(task_id="run", log=("a", "b"))) as run:
+        with pytest.raises(StateError, match="log only grows, and is not what it was before this step"):
+            run_graph(run.graph, replace(run.state, log=("b",)), journal=run)
+
+
+def test_how_safe_a_step_is_to_be_is_one_of_two_words(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="durability is 'sync': give 'fsync', or 'flush'"):
+        Run.create(tmp_path / "run", counting(), start(), durability="sync")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", [b"", b'{"seq":0,"type":"hea'])
+def test_a_run_whose_header_was_never_whole_can_be_begun_anew(tmp_path: Path, left: bytes) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / FILE).write_bytes(left)
+    with Run.create(folder, counting(), start(task_id="run")) as run:
+        assert run_on(run).stage is Stage.DONE
+
+
+def test_a_disk_that_is_full_at_the_header_leaves_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        _no_space()
+
+    monkeypatch.setattr(journal, "write_all", full)
+    with pytest.raises(JournalError, match="No space left on device"):
+        Run.create(tmp_path / "run", counting(), start(task_id="run"))
+    monkeypatch.undo()
+    with Run.create(tmp_path / "run", counting(), start(task_id="run")) as run:
+        assert run_on(run).stage is Stage.DONE
