@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from graph_agent.cli.exits import DONE, FAILED
+from graph_agent.cli.exits import DONE, FAILED, UsageError
 from graph_agent.cli.graph import graph_of
 from graph_agent.cli.report import print_json
 from graph_agent.runtime.errors import GraphError
@@ -23,8 +23,10 @@ def run(options: argparse.Namespace) -> int:
     said = ""
     try:
         graph = graph_of(options.graph)
-    except GraphError as error:  # the module can't be imported, since its table can't be made
-        problems, said = error.problems, str(error)
+    except UsageError as error:
+        if not isinstance(error.__cause__, GraphError):
+            raise
+        problems, said = error.__cause__.problems, str(error.__cause__)  # its table is why it can't be imported
     else:
         said = f"no problem: {len(graph.stages)} stages, {len(graph.edges)} edges"
     if options.json:

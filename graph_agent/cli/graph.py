@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from graph_agent.cli.exits import DONE, UsageError
-from graph_agent.runtime.errors import GraphError, nearest
+from graph_agent.runtime.errors import nearest
 from graph_agent.runtime.graph import Graph
 from graph_agent.view.drawing import dot, mermaid
 
@@ -62,13 +62,11 @@ def named_in(place: str, option: str) -> Any:
 
 
 def imported(name: str) -> ModuleType:
-    """A module of the user's. Raises `UsageError`; a table that cannot work raises its own `GraphError`."""
+    """A module of the user's. Raises `UsageError`, caused by what the import raised."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
         with redirect_stdout(sys.stderr):  # stdout is for the answer
             return import_module(name)
-    except GraphError:
-        raise
     except (Exception, SystemExit) as error:  # a user's module, which may raise anything
         raise UsageError(f"{name} can't be imported: {type(error).__name__}: {error}") from error

@@ -43,7 +43,9 @@ def visit(before: Any, event: Event) -> str:
 def request_data(request: Request) -> dict[str, Any]:
     """A request as JSON data: what a replay compares."""
     data = {name: _json(getattr(request, name)) for name in _REQUEST}
-    return data if request.temperature is None else data | {"temperature": float(request.temperature)}
+    if type(request.temperature) is int:  # 0 and 0.0 are one temperature
+        data["temperature"] = float(request.temperature)
+    return data
 
 
 def call_data(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,6 @@ class FunctionTool:
         self.asynchronous = iscoroutinefunction(function)
         self._function = function
         self._types, required = _parameters(function, self.name)
-        self.returns: Any = get_type_hints(function).get("return")
         self.schema: Mapping[str, Any] = {
             "type": "object",
             "properties": {name: json_schema(tp) for name, tp in self._types.items()},
