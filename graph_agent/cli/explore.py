@@ -15,9 +15,9 @@ from graph_agent.cli.graph import graph_of, named_in
 from graph_agent.cli.report import print_json
 from graph_agent.runtime.errors import StateError
 from graph_agent.runtime.graph import Graph, stage_name
-from graph_agent.testing.explore import explore
+from graph_agent.testing.exploring import explore
 from graph_agent.testing.laws import pauses_are_left, reason_given, terminates
-from graph_agent.testing.outcomes import ExplorationError
+from graph_agent.testing.outcomes import ExplorationError, start_of
 from graph_agent.testing.report import Report
 
 USUAL = (terminates(), reason_given(), pauses_are_left())
@@ -55,12 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _start(options: argparse.Namespace, graph: Graph[Any]) -> Any:
-    if options.start is not None:
-        return named_in(options.start, "--start")
-    try:
-        return graph.state(task_id="run")
-    except TypeError as error:
-        raise UsageError(f"{graph.state.__name__} needs more than a task_id ({error}): give --start") from error
+    return start_of(graph) if options.start is None else named_in(options.start, "--start")
 
 
 def _data(report: Report) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from graph_agent.cli.bench import bench_of, kept_setup
+from graph_agent.cli.bench import kept_setup
 from graph_agent.cli.exits import DONE, FAILED
 from graph_agent.cli.kept import add_run_options, kept_run
 from graph_agent.cli.report import print_json, visible
-from graph_agent.cli.runfolder import RunFolder
 from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.replay import replay_step
-from graph_agent.tools.workbench import workbench
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     kept = kept_run(options)
-    graph, setup = kept.graph, kept_setup(kept)
-    tools = workbench(bench_of(setup, RunFolder(kept.folder, kept.folder))).specs()
-    blobs = Blobs(kept.folder / "blobs")
-    found = replay_step(kept.records, blobs, graph, options.at, tools=tools, policy=setup.policy)
+    graph, policy = kept.graph, kept_setup(kept).policy
+    found = replay_step(kept.records, Blobs(kept.folder / "blobs"), graph, options.at, policy=policy)
     if options.json:
         data: dict[str, Any] = {"run": kept.folder.name, "step": found.step, "stage": found.stage}
-        print_json(data | {"differences": list(found.differences)})
+        print_json(data | {"same": not found.differences, "differences": list(found.differences)})
     elif found.differences:
         print(visible(f"step {found.step}, {found.stage}, is no longer the same:"))
         print(visible("\n".join(f"  {one}" for one in found.differences)))

@@ -89,7 +89,7 @@ class Tools:
     """Tools that give the recorded results."""
 
     def __init__(self, played: Played, entry: Step, tools: Iterable[Tool]) -> None:
-        metered = {told["tool"]: told["metered"] for told in played.recorded}
+        metered = {told["tool"]: told.get("metered", True) for told in played.recorded}
         given = {tool.name: tool for tool in tools}
         self._specs = tuple(given.get(name) or _Spec(name, metered.get(name, True)) for name in entry.tools)
         self._played = played

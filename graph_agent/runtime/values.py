@@ -66,14 +66,22 @@ def write_error(error: Exception) -> dict[str, Any]:
     }
 
 
-def read_error(data: dict[str, Any]) -> Exception:
-    """An error of the same class, or of one with the same name where that class is not loaded."""
+def read_error(data: Mapping[str, Any]) -> Exception:
+    """An error that says the same: of its class where that is loaded, else of one with that name."""
     try:
-        cls = _found(data["class"])
+        error = _of_class(_found(data["class"]), data)
     except CodecError:
-        cls = type(data["type"], (LLMError if data["llm"] else Exception,), {})
+        pass
+    else:
+        if said(error).partition(": ")[2] == data["message"]:
+            return error
+    named: type[Exception] = type(data["type"], (LLMError if data["llm"] else Exception,), {})
+    return named(data["message"])
+
+
+def _of_class(cls: type, data: Mapping[str, Any]) -> Exception:
     if not issubclass(cls, Exception):
-        raise CodecError("", f"{data['class']} is no class of errors")
+        raise CodecError("", f"{cls.__name__} is no class of errors")
     error: Exception = cls.__new__(cls, *map(read_value, data["args"]))  # its __init__ may want something else
     error.__dict__.update({name: read_value(item) for name, item in data["vars"].items()})
     return error

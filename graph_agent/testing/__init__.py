@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         crash_at as crash_at,
         run_to_end as run_to_end,
     )
-    from graph_agent.testing.explore import explore as explore, follow as follow
+    from graph_agent.testing.exploring import explore as explore, follow as follow
     from graph_agent.testing.grading import (
         Grade as Grade,
         Graded as Graded,
@@ -72,7 +72,7 @@ _MODULES = {
     "contracts": "ContractBroken check_codec check_llm check_node check_tool check_toolbox",
     "coverage": "Covered GraphCoverage",
     "crash": "Crash CrashedDifferently check_every_crash crash_at run_to_end",
-    "explore": "explore follow",
+    "exploring": "explore follow",
     "grading": "Grade GradeError Graded Survived grade",
     "laws": "Law always_before budget_holds can_reach every_exit_taken every_stage_reached monotone never "
     "pauses_are_left reason_given terminates",

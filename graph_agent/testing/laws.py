@@ -62,7 +62,10 @@ class Own(Law):
         return self.judge(before, taken, after)
 
 
-def law_of(law: Law | Judge) -> Law:
+def law_of(law: Law | type[Law] | Judge) -> Law:
+    """A law as it is given: made, named alone where it needs nothing (`terminates`), or a function."""
+    if isinstance(law, type):
+        return law_of(law())
     return law if isinstance(law, Law) else Own(law)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graph_agent.runtime.graph import Graph
-from graph_agent.testing.explore import Given, steps_from
+from graph_agent.testing.exploring import Given, steps_from
 from graph_agent.testing.laws import law_of
-from graph_agent.testing.outcomes import Choice, ExplorationError, choices
+from graph_agent.testing.outcomes import Choice, ExplorationError, choices, start_of
 from graph_agent.testing.report import Broken, Report
 from graph_agent.testing.space import Space, Taken
 
@@ -19,11 +19,12 @@ MOST_CHOICES = 1_000_000
 
 
 def graph_machine(
-    graph: Graph[Any], outcomes: Mapping[Any, Choice], laws: Iterable[Given] = (), *, start: Any
+    graph: Graph[Any], outcomes: Mapping[Any, Choice], laws: Iterable[Given] = (), *, start: Any = None
 ) -> type[Any]:
     """A `RuleBasedStateMachine` that walks the graph from `start`; its `TestCase` runs under unittest and pytest.
 
-    A broken law fails with the story of the shrunk run. Raises `ExplorationError` where hypothesis is not installed.
+    Without `start` a state of defaults is made. A broken law fails with the story of the shrunk run. Raises
+    `ExplorationError` where hypothesis is not installed, or the state needs more than defaults.
     """
     try:
         from hypothesis import strategies as st
@@ -31,11 +32,12 @@ def graph_machine(
     except ImportError as error:
         raise ExplorationError("graph_machine needs hypothesis: install it, or use explore") from error
     options, held = choices(graph, outcomes), tuple(law_of(law) for law in laws)
+    first = start_of(graph) if start is None else start
 
     class GraphMachine(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.walk = _Walk(graph, options, held, start)
+            self.walk = _Walk(graph, options, held, first)
 
         @precondition(lambda self: self.walk.steps)
         @rule(choice=st.integers(0, MOST_CHOICES))

@@ -70,6 +70,15 @@ def choices(graph: Graph[Any], given: Mapping[Any, Choice]) -> dict[Any, Callabl
     return {stage: _function(stage, choice) for stage, choice in given.items()}
 
 
+def start_of(graph: Graph[Any]) -> Any:
+    """A state of defaults, where a class has them all. Raises `ExplorationError`."""
+    try:
+        return graph.state(task_id="run")
+    except TypeError as error:
+        name = graph.state.__name__
+        raise ExplorationError(f"{name} needs more than a task_id ({error}): give the state to start from") from error
+
+
 def _function(stage: Any, choice: Choice) -> Callable[[Any], Iterable[Outcome]]:
     if callable(choice):
         return choice

@@ -103,7 +103,7 @@ def test_a_state_that_needs_more_than_a_name_is_asked_for(place: Path) -> None:
     done = command(place, "explore", repair, "--outcomes", f"{PLACE}:OUTCOMES")
     assert done.returncode == 2
     assert "TaskState needs more than a task_id" in done.stderr
-    assert "give --start" in done.stderr
+    assert "give the state to start from" in done.stderr
 
 
 def test_a_sound_table_has_no_problem(place: Path) -> None:

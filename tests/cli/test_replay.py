@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -31,7 +32,29 @@ def test_each_step_is_the_same_and_nothing_is_touched(home: Path, capsys: pytest
 
 def test_as_json_and_from_the_shell(home: Path) -> None:
     ended = cli("replay", "last", "--at", "3", "--json", home=home)
-    assert (ended.code, ended.data["step"], ended.data["stage"], ended.data["differences"]) == (0, 3, "plan", [])
+    expected = {"step": 3, "stage": "plan", "same": True, "differences": []}
+    assert (ended.code, ended.data) == (0, {"run": only_run(home).name, **expected})
+
+
+def test_what_differs_is_said_and_the_exit_code_is_1(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from graph_agent.cli import main
+
+    words = ["replay", "last", "--at", "3", "--run-dir", str(home / "kept" / "runs")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graph_agent.workflows.repair.nodes.plan.TO_PLAN", "Guess.")
+        assert main(words) == 1
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == "step 3, plan, is no longer the same:"
+        assert "instructions of request 1 is 'Guess." in told[1] and "recorded: 'A test of" in told[1]
+        assert main([*words, "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["same"], len(data["differences"])) == (False, 1)
+
+
+def test_a_step_that_is_not_there_is_said(home: Path) -> None:
+    ended = cli("replay", "last", "--at", str(STEPS + 1), home=home)
+    assert ended.code == 1
+    assert f"has no step {STEPS + 1}: its journal has 0 to {STEPS}" in ended.err
 
 
 def test_a_recording_that_is_gone_is_said(home: Path, tmp_path: Path) -> None:

@@ -88,12 +88,9 @@ def test_all_that_went_by_is_in_one_blob(folder: Path) -> None:
     assert told["patch"]["log"] == ["one; it is down", "There are none. Give some."]
     assert [one["request"]["instructions"] for one in told["models"]] == ["First", "Second"]
     assert told["models"][0]["reply"]["text"] == "one"
-    assert told["models"][1] | {"request": 0} == {
-        "request": 0,
-        "reply": None,
-        "error": {"type": "LLMError", "message": "it is down"},
-    }
-    assert told["tools"][0]["value"] == [{"length": 3}]
+    assert told["models"][1]["reply"] is None
+    assert {"type": "LLMError", "message": "it is down"}.items() <= told["models"][1]["error"].items()
+    assert told["tools"][0]["value"] == {"tuple": [{"class": "tests.runtime.test_replay:Nail", "data": {"length": 3}}]}
     assert told["tools"][1]["error"] == {
         "kind": "no_nails",
         "message": "There are none.",
@@ -130,7 +127,7 @@ def changed(**changes: Any) -> Any:
         ({"asks": "Other"}, ["instructions of request 1 is 'Other'; recorded: 'First'"]),
         (
             {"length": 9},
-            ["a call was not made then: measure(nails=", "it failed: CodecError: there is no recorded result"],
+            ["a call was not made then: measure(nails='(Nail(length=9),)')"],
         ),
         (
             {"less": True},
@@ -184,7 +181,7 @@ def test_a_step_at_which_no_node_ran_is_said(tmp_path: Path) -> None:
         run.answer({"max_turns": 3})
     with pytest.raises(JournalError, match="at step 1 a person answered: no node can be run again there"):
         replayed(tmp_path / "run", waits)
-    with pytest.raises(JournalError, match="there is no step 9 in the journal"):
+    with pytest.raises(JournalError, match="has no step 9: its journal has 0 to 1"):
         replayed(tmp_path / "run", waits, 9)
 
 
@@ -196,13 +193,15 @@ def test_what_json_cannot_hold_is_marked_and_stops_no_run(tmp_path: Path, monkey
         ctx.llm.complete(Request(instructions="x", context={"odd": {1, 2}}))
         return {"count": 2}
 
-    odd = FakeTools({"measure": {1, 2}})
+    odd = FakeTools({"measure": object()})
     with Run.create(tmp_path / "run", graph(work), start(task_id="run")) as run:
         assert resume(run, Context(llm=FakeLLM(["one"]), tools=odd)).stage is Stage.DONE
     text = Blobs(tmp_path / "run" / "blobs").read(read_run(tmp_path / "run")[0][1]["recorded"])  # type: ignore[arg-type]
-    assert text.count("can't be recorded") == 2
-    (difference, *_) = replayed(tmp_path / "run", graph(work))
-    assert "the value of measure can't be recorded" in difference
+    assert text.count("can't be recorded") == 3
+    (difference,) = replayed(tmp_path / "run", graph(work))
+    assert difference.startswith(
+        "what measure gave can't be given again: it can't be recorded: 'object cannot be saved"
+    )
 
 
 def test_an_asynchronous_node_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

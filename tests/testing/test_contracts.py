@@ -35,6 +35,7 @@ from graph_agent.testing.contracts import (
     check_toolbox,
 )
 from graph_agent.tools.toolbox import FunctionTool
+from graph_agent.tools.workbench import Bench, workbench
 from graph_agent.workflows.repair.state import TaskState
 from tests.llm.chat_server import serve
 from tests.testing.graphs import START, Job, Stage
@@ -210,6 +211,35 @@ def test_our_tools_keep_the_contract() -> None:
     assert not check_tool(FunctionTool(nail), {"length": 10}).ok
     check_toolbox(lambda: Toolbox([nail, FunctionTool(nail, name="other")]))
     check_toolbox(lambda: FakeTools({"hammer": "ok", "saw": "ok"}))
+
+
+def test_the_tools_of_the_bench_keep_the_contract(tmp_path: Path) -> None:
+    def bench() -> Toolbox:
+        commands = (("true",),)
+        return workbench(
+            Bench(
+                root=tmp_path,
+                baseline=tmp_path,
+                writable=("**/*.py",),
+                protected=(),
+                commands=commands,
+                tests=commands,
+                timeout=9,
+            )
+        )
+
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    check_toolbox(bench)
+    given: dict[str, dict[str, Any]] = {
+        "read_file": {"path": "a.py"},
+        "search": {"text": "x"},
+        "edit_file": {"path": "a.py", "edits": [{"old": "1", "new": "2"}]},
+        "restore_file": {"path": "a.py"},
+        "run_command": {"argv": ["true"]},
+        "trace_tests": {"argv": ["true"]},
+    }
+    for tool in bench().specs():
+        check_tool(tool, given.get(tool.name, {}))
 
 
 class Bad:

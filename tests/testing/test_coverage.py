@@ -16,7 +16,7 @@ from graph_agent import Context, FakeTools, advance, answer, arun_graph, run_gra
 from graph_agent.runtime import advance as steps
 from graph_agent.runtime import visit
 from graph_agent.testing.coverage import GraphCoverage
-from graph_agent.testing.explore import explore
+from graph_agent.testing.exploring import explore
 from tests.testing.graphs import GRAPH, OUTCOMES, START, Stage, job_graph
 
 ROOT = Path(__file__).parents[2]

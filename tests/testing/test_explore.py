@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graph_agent import LimitReached, NodeError, PatchError, Route, RouteError, StateError
-from graph_agent.testing.explore import explore
+from graph_agent.testing.exploring import explore
 from graph_agent.testing.laws import never, terminates
 from graph_agent.testing.outcomes import ExplorationError, Fails, HitsLimit, Took
 from graph_agent.testing.report import LawBroken

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graph_agent import Route
-from graph_agent.testing.explore import explore
+from graph_agent.testing.exploring import explore
 from graph_agent.testing.laws import (
     always_before,
     budget_holds,
@@ -182,3 +182,8 @@ def test_a_pause_is_left_when_one_of_the_answers_is_accepted() -> None:
 )
 def test_a_law_is_called_as_it_is_written(law: Any, name: str) -> None:
     assert law.name == name
+
+
+def test_a_law_that_needs_nothing_may_be_named_alone() -> None:
+    report = explore(GRAPH, START, OUTCOMES, laws=[terminates, reason_given, every_exit_taken])
+    assert [one.name for one in report.violations] == ["every_exit_taken()"]

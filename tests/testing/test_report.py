@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graph_agent import Route
-from graph_agent.testing.explore import explore, follow
+from graph_agent.testing.exploring import explore, follow
 from graph_agent.testing.laws import always_before, budget_holds, never, terminates
 from graph_agent.testing.outcomes import ExplorationError, Fails, HitsLimit, Took
 from graph_agent.testing.report import LawBroken

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graph_agent import BACK, GraphState, Route, encode
 from graph_agent.runtime.typecheck import misfit
-from graph_agent.testing.explore import explore
+from graph_agent.testing.exploring import explore
 from graph_agent.testing.laws import never
 from graph_agent.testing.machine import graph_machine
 from graph_agent.testing.outcomes import ExplorationError
@@ -21,6 +21,7 @@ from graph_agent.testing.report import LawBroken
 from graph_agent.testing.routers import RouterBroken, check_reads, check_router
 from graph_agent.testing.states import Seeded, Source, states_of
 from graph_agent.testing.tracing import reads
+from graph_agent.workflows.repair.graph import GRAPH as REPAIR
 from graph_agent.workflows.repair.state import TaskState
 from tests.testing.graphs import GRAPH, OUTCOMES, START, Job, Stage, after_check, after_human, answers, refuse
 
@@ -201,7 +202,9 @@ def test_a_machine_shrinks_a_bad_run_to_the_least() -> None:
 def test_a_machine_of_a_good_graph_finds_nothing() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
-    run_state_machine_as_test(graph_machine(GRAPH, {**OUTCOMES, Stage.HUMAN: answers}, start=START), settings=_quick())
+    run_state_machine_as_test(graph_machine(GRAPH, {**OUTCOMES, Stage.HUMAN: answers}), settings=_quick())
+    with pytest.raises(ExplorationError, match="TaskState needs more than a task_id"):
+        graph_machine(REPAIR, {stage: [{}] for stage in REPAIR.nodes})
 
 
 def _quick() -> Any:

@@ -23,7 +23,7 @@ from graph_agent.testing.space import Keys, Space, Taken
 from graph_agent.testing.tracing import reads
 
 S = TypeVar("S", bound=GraphState)
-Given = Law | Callable[[Any, Taken, Any], str | None]
+Given = Law | type[Law] | Callable[[Any, Taken, Any], str | None]
 WATCHED = 200  # steps of a stage at which its router is looked at
 
 
