@@ -19,7 +19,7 @@ class Event:
     """One step. `kind`: the node finished; the budget stopped it (or kept it from starting); it failed.
 
     `step` counts the visits, this one among them. `stage` ran, the run goes on at `to` (None: it stops with `error`).
-    `patch` is what was applied, `state` what it led to, `seconds` wall time.
+    `before` is the state that it ran on, `patch` what was applied, `state` what it led to, `seconds` wall time.
     """
 
     kind: Kind
@@ -28,6 +28,7 @@ class Event:
     to: str | None
     reason: str
     state: Any
+    before: Any = None
     patch: Mapping[str, Any] | None = None
     turns: int = 0
     model_calls: int = 0

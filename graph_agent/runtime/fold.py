@@ -88,15 +88,17 @@ def at_step(records: Iterable[Record], where: str, step: int) -> tuple[int, dict
     return found
 
 
-def changed(record: Record, before: GraphState, after: GraphState, to: str = "") -> Record:
+def changed(
+    record: Record, before: GraphState, after: GraphState, to: str = "", names: Iterable[str] | None = None
+) -> Record:
     """The record, with what the step changed added to it: the inverse of the fold.
 
-    `to` is the name of the stage that follows, which whoever knows it need not have looked up again. Raises
-    `StateError` for an appended field that did not grow.
+    `to` is the name of the stage that follows and `names` the fields that can have changed, for who knows that already;
+    by default all are looked at. Raises `StateError` for an appended field that did not grow.
     """
     record["to"], record["reason"] = to or stage_name(after.stage), after.route_reason
     record["step"] = after.steps
-    if patch := _patch(before, after):
+    if patch := _patch(before, after, after.__dict__ if names is None else names):
         record["patch"] = patch
     if after.spent_turns:
         record["spent"] = after.spent_turns
@@ -105,13 +107,13 @@ def changed(record: Record, before: GraphState, after: GraphState, to: str = "")
     return record
 
 
-def _patch(before: GraphState, after: GraphState) -> dict[str, Json]:
-    """All that is not the same object any more: the class of a state may set more than the patch did."""
+def _patch(before: GraphState, after: GraphState, names: Iterable[str]) -> dict[str, Json]:
+    """Those that are not the same object any more."""
     patch: dict[str, Json] = {}
     its_class: Any = type(after)
-    writers, old = _writers(its_class), before.__dict__
-    for name, value in after.__dict__.items():
-        was = old[name]
+    writers, old, new = _writers(its_class), before.__dict__, after.__dict__
+    for name in names:
+        value, was = new[name], old[name]
         if value is was or name not in writers:
             continue
         write, grows = writers[name]

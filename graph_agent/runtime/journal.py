@@ -124,7 +124,9 @@ class Run(Generic[S]):
         if to is None:
             changed(record, before, after)
             record["reason"], record["stopped"] = event.reason, True
-        else:
+        elif event.before is before and not self.graph.invariants:
+            changed(record, before, after, to, event.patch or ())
+        else:  # the class of the state may set more than the patch did, and so may who handed in another state
             changed(record, before, after, to)
         if event.attempts != 1:
             record["attempts"] = event.attempts

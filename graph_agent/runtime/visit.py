@@ -114,6 +114,7 @@ class Visit(Generic[S]):
             "to": None if ended else stage_name(state.stage),
             "reason": str(ended) if ended else state.route_reason,
             "state": state,
+            "before": self.state,
             "patch": None if patch is None else {**patch},
             "turns": account.turns,
             "attempts": self.attempts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_what_differs_is_said_and_the_exit_code_is_1(home: Path, capsys: pytest.
 
     words = ["replay", "last", "--at", "3", "--run-dir", str(home / "kept" / "runs")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graph_agent.workflows.repair.nodes.plan.TO_PLAN", "Guess.")
+        patch.setattr(sys.modules["graph_agent.workflows.repair.nodes.plan"], "TO_PLAN", "Guess.")
         assert main(words) == 1
         told = capsys.readouterr().out.splitlines()
         assert told[0] == "step 3, plan, is no longer the same:"

@@ -7,10 +7,12 @@ neighbour `NAME.expected.json` with the state that it must be read as.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from graph_agent import Context, FakeLLM, Run, encode, resume, run_graph, save_checkpoint
 from graph_agent.cli.demo import simulated_repair
@@ -30,6 +32,7 @@ def main() -> None:
     _checkpoint("repair", run_graph(REPAIR, state, ctx))
     _journal("essay", _essay)
     _journal("repair", _repair)
+    _journal("recorded", _recorded)
 
 
 def _checkpoint(name: str, state: Any) -> None:
@@ -64,6 +67,13 @@ def _repair(folder: Path) -> Any:
     state, ctx = simulated_repair()
     with Run.create(folder, REPAIR, state, about={"command": "none: a simulated repair"}) as run:
         run.keep("a text beside it")
+        return resume(run, ctx)
+
+
+def _recorded(folder: Path) -> Any:
+    """With GRAPH_AGENT_RECORD=1, so that its steps can be replayed."""
+    state, ctx = simulated_repair()
+    with mock.patch.dict(os.environ, GRAPH_AGENT_RECORD="1"), Run.create(folder, REPAIR, state) as run:
         return resume(run, ctx)
 
 

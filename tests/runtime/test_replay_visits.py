@@ -1,4 +1,4 @@
-"""Whatever a visit was (stopped, denied, awaited, side by side), run again it is the same; what is asked besides ends it."""
+"""Whatever a visit was (stopped, awaited, side by side), run again it is the same; what is asked besides ends it."""
 
 from __future__ import annotations
 
