@@ -71,7 +71,8 @@ if TYPE_CHECKING:
         Route as Route,
         Seen as Seen,
     )
-    from graph_agent.runtime.journal import Run as Run, read_run as read_run
+    from graph_agent.runtime.journal import Run as Run
+    from graph_agent.runtime.reading import read_run as read_run
     from graph_agent.runtime.resume import aresume as aresume, resume as resume, settle as settle
     from graph_agent.runtime.run import arun_graph as arun_graph, run_graph as run_graph, stream as stream
     from graph_agent.runtime.state import GraphState as GraphState, appended as appended, described as described
@@ -99,7 +100,8 @@ _MODULES = {
     "runtime.fanout": "Outcome Token afan_out fan_out",
     "runtime.forks": "compact fork",
     "runtime.graph": "BACK Graph Look Node Pause Question Route Seen",
-    "runtime.journal": "Run read_run",
+    "runtime.journal": "Run",
+    "runtime.reading": "read_run",
     "runtime.resume": "aresume resume settle",
     "runtime.run": "arun_graph run_graph stream",
     "runtime.state": "GraphState appended described",

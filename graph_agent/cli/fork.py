@@ -23,7 +23,7 @@ from graph_agent.runtime.codec import decode
 from graph_agent.runtime.errors import BlobError, CodecError
 from graph_agent.runtime.fold import at_step
 from graph_agent.runtime.forks import fork
-from graph_agent.runtime.journal import run_folder
+from graph_agent.runtime.reading import run_folder
 from graph_agent.tools.paths import WorkspaceError
 from graph_agent.tools.workbench import copy_workspace
 from graph_agent.workflows.repair.state import TaskState

@@ -18,7 +18,7 @@ from graph_agent.runtime.compat import fitted
 from graph_agent.runtime.errors import RunAbsent, nearest
 from graph_agent.runtime.fold import Folded
 from graph_agent.runtime.graph import Graph
-from graph_agent.runtime.journal import FILE, read_run
+from graph_agent.runtime.reading import FILE, read_run
 from graph_agent.runtime.records import Record
 
 WORKFLOWS = {"TaskState": "repair"}  # the state's class, as a header names it, to the name of the graph

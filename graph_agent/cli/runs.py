@@ -14,8 +14,8 @@ from graph_agent.cli.kept import WORKFLOWS, add_place_options, newest_first
 from graph_agent.cli.report import print_json
 from graph_agent.cli.runfolder import runs_folder
 from graph_agent.runtime.errors import JournalError
-from graph_agent.runtime.journal import read_run
 from graph_agent.runtime.lock import holder
+from graph_agent.runtime.reading import read_run
 from graph_agent.view.steps import table
 
 MOST_WHY = 60  # characters

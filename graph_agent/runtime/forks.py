@@ -17,8 +17,8 @@ from typing import Any
 from graph_agent.runtime.checkpoint import replace_file, sync_folder
 from graph_agent.runtime.errors import JournalError
 from graph_agent.runtime.fold import STEPS, fold
-from graph_agent.runtime.journal import FILE, absent, read_run, run_folder
 from graph_agent.runtime.lock import Lock
+from graph_agent.runtime.reading import FILE, absent, read_run, run_folder
 from graph_agent.runtime.records import Record, line_of
 
 

@@ -8,11 +8,9 @@ written is dropped and said, so the run goes on from the last step that is whole
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, NoReturn, TypeVar, get_args
@@ -25,21 +23,18 @@ from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.checkpoint import sync_folder
 from graph_agent.runtime.codec import encode
 from graph_agent.runtime.compat import fitted, shape_of_graph
-from graph_agent.runtime.errors import ArgumentError, JournalError, RunAbsent, StateError
+from graph_agent.runtime.errors import ArgumentError, JournalError, StateError
 from graph_agent.runtime.events import Event
-from graph_agent.runtime.fold import Folded, changed, fold
+from graph_agent.runtime.fold import changed
 from graph_agent.runtime.graph import Graph, stage_name
+from graph_agent.runtime.linefile import LineFile
 from graph_agent.runtime.lock import Lock
+from graph_agent.runtime.reading import FILE, FORMAT, absent, folded_of, run_folder
 from graph_agent.runtime.records import Record, line_of, read_records
 from graph_agent.runtime.state import GraphState
 
 S = TypeVar("S", bound=GraphState)
 Durability = Literal["fsync", "flush"]
-
-FORMAT = 1
-FORMATS = {1: "the first: a header, steps, answers and facts, each with a checksum"}
-FILE = "journal.jsonl"
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,119}", re.ASCII)
 
 
 class Run(Generic[S]):
@@ -62,8 +57,7 @@ class Run(Generic[S]):
         self._sync = durability == "fsync"
         self._recording = os.environ.get("GRAPH_AGENT_RECORD", "") not in ("", "0")
         self._kept: list[Json] = []
-        self._file = -1
-        self._size = 0
+        self._file: LineFile | None = None
         self._lock = Lock(folder / "lock")
 
     @classmethod
@@ -144,8 +138,7 @@ class Run(Generic[S]):
 
     def keep(self, content: str | bytes, /) -> str:
         """Put a text, or bytes, beside the journal and return its reference; the next step's record names it."""
-        if self._file < 0:
-            raise self._closed()
+        self._opened_file()
         ref = self.blobs.put(content)
         if ref not in self._kept:
             self._kept.append(ref)
@@ -187,9 +180,8 @@ class Run(Generic[S]):
 
     def close(self) -> None:
         """Give the run back. Closing twice does nothing."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self._file is not None:
+            self._file.close()
         self._lock.release()
 
     def __enter__(self) -> Run[S]:
@@ -225,7 +217,7 @@ class Run(Generic[S]):
             "about": about,
         }
         self.state = state
-        self._file = _open(path, os.O_CREAT | os.O_EXCL)
+        self._file = LineFile(path, size=None, sync=self._sync)
         try:
             self._append(self.header)
         except BaseException:
@@ -241,9 +233,8 @@ class Run(Generic[S]):
         fit = fitted(self.graph, folded, self.id)
         self.header, self.seq, self.state = folded.header, folded.seq, fit.state
         self.in_flight, self.checked, self.answered_since = folded.in_flight, folded.checked, folded.answered_since
-        self._file, self._size = _open(path, 0), reading.good
+        self._file = LineFile(path, size=reading.good, sync=self._sync)
         if reading.dropped:
-            os.ftruncate(self._file, reading.good)
             self.notes += (f"dropped: {reading.dropped}",)
         if fit.migrated:
             self._note_migration(fit.migrated)
@@ -285,72 +276,27 @@ class Run(Generic[S]):
         )
 
     def _append(self, record: Record) -> None:
-        """Write one line and see it safe. A line that could not be written whole is taken back."""
-        if self._file < 0:
-            raise self._closed()
+        """Write one line and see it safe."""
+        file = self._opened_file()
         record["time"] = round(time.time(), 3)
         line = line_of(record)
         try:
-            write_all(self._file, line)
-            if self._sync:
-                _datasync(self._file)
+            file.append(line)
         except OSError as error:
-            with suppress(OSError):  # else the next reader drops the torn line
-                os.ftruncate(self._file, self._size)
-            kept = f"its {self.seq + 1} records are whole, resume it when that is mended"
             self.close()
+            kept = f"its {self.seq + 1} records are whole, resume it when that is mended"
             raise JournalError(f"the run {self.id} can't be written: {error.strerror}; {kept}") from error
         self.seq += 1
-        self._size += len(line)
 
-    def _closed(self) -> JournalError:
-        return JournalError(f"the run {self.id} is closed: open it to go on")
-
-
-def folded_of(records: tuple[Record, ...], where: str) -> Folded:
-    """The fold of a journal of a format that is known. Raises `JournalError` for a newer one, `JournalCorrupt`."""
-    number = records[0].get("format") if records else FORMAT
-    if isinstance(number, int) and number > FORMAT:
-        text = f"the run {where} is of format {number}, this version reads up to {FORMAT}: update graph_agent"
-        raise JournalError(text)
-    return fold(records, where)
-
-
-def read_run(folder: str | os.PathLike[str]) -> tuple[tuple[Record, ...], Folded, str]:
-    """The records of a run, where it stands, and what was dropped; for looking only: no lock, no change.
-
-    Raises `RunAbsent`, `JournalCorrupt`.
-    """
-    path = run_folder(folder)
-    try:
-        raw = (path / FILE).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise absent(path) from None
-    reading = read_records(raw, path.name)
-    return reading.records, folded_of(reading.records, path.name), reading.dropped
-
-
-def run_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder of a run by that name. Raises `JournalError` for a name that is none: a path, say."""
-    path = Path(folder)
-    if not _NAME.fullmatch(path.name):
-        raise JournalError(f"{path.name!r} is no name for a run: letters, digits, '.', '_' and '-', at most 120")
-    return path
-
-
-def absent(folder: Path) -> RunAbsent:
-    return RunAbsent(f"there is no run {folder.name} in {folder.parent}")
+    def _opened_file(self) -> LineFile:
+        if self._file is None or not self._file.is_open:
+            raise JournalError(f"the run {self.id} is closed: open it to go on")
+        return self._file
 
 
 def _check_durability(given: str) -> None:
     if given not in get_args(Durability):
         raise ArgumentError(f"durability is {given!r}: give 'fsync', or 'flush' to not wait for the disk")
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    written = os.write(descriptor, data)
-    while written < len(data):
-        written += os.write(descriptor, data[written:])
 
 
 def _used(event: Event) -> Record:
@@ -368,11 +314,3 @@ def _used(event: Event) -> Record:
 def _ended(result: Any) -> Json:
     """ "" for a call that went well, else the kind of its error."""
     return "" if result is None or result.error is None else str(result.error.kind)
-
-
-def _open(path: Path, more: int) -> int:
-    flags = os.O_RDWR | os.O_APPEND | more | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    return os.open(path, flags, 0o600)
-
-
-_datasync = getattr(os, "fdatasync", os.fsync)

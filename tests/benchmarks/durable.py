@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from graph_agent import Graph, GraphState, Node, Route, Run, appended, run_graph
-from graph_agent.runtime.journal import FILE
+from graph_agent.runtime.reading import FILE
 from tests.benchmarks.timing import table
 
 SIZES = (100, 1_000, 10_000)  # steps of a run, for its bytes and for going on with it

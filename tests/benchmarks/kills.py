@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_agent.runtime.fold import STEPS
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime.reading import read_run
 from tests.benchmarks.timing import table
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_agent.runtime.compat import fitted
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime.reading import read_run
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.state import TaskState
 from tests.cli.running import ENOUGH, UNITTEST, tree, variables, workspace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime.reading import read_run
 from graph_agent.workflows.repair.state import Stage
 from tests.cli.running import ENOUGH, cli, repair
 from tests.cli.runs import REPAIR, as_they_are, only_run, patch_of, shop, started, state_of

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from graph_agent.cli import main, runfolder
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime.reading import read_run
 from tests.cli.running import ENOUGH, HANGS, UNITTEST, WRONG, Ended, variables, workspace
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process and its group")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from graph_agent.cli import main
-from graph_agent.runtime.journal import read_run
 from graph_agent.runtime.lock import Lock
+from graph_agent.runtime.reading import read_run
 from tests.cli.running import cli, tree
 from tests.cli.runs import REPAIR, STEPS, as_they_are, only_run, same_in_all_runs, shop, state_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graph_agent.runtime.compat import fitted
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime.reading import read_run
 from graph_agent.workflows.repair.graph import GRAPH
 from tests.cli.running import FIXTURES, Ended, repair, tree
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from graph_agent.cli import main
-from graph_agent.runtime import journal
-from graph_agent.runtime.journal import read_run
+from graph_agent.runtime import linefile
+from graph_agent.runtime.reading import read_run
 from graph_agent.workflows.repair.state import Stage
 from tests.cli.running import UNITTEST, cli, repair
 from tests.cli.runs import (
@@ -267,7 +267,7 @@ def test_a_full_disk_ends_a_run_with_the_line_that_goes_on_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     shop(tmp_path / "ws")
-    write_all, written = journal.write_all, []
+    write_all, written = linefile.write_all, []
 
     def full(descriptor: int, data: bytes) -> None:
         written.append(data)
@@ -277,7 +277,7 @@ def test_a_full_disk_ends_a_run_with_the_line_that_goes_on_when_there_is_room(
         write_all(descriptor, data)
 
     with monkeypatch.context() as small:
-        small.setattr(journal, "write_all", full)
+        small.setattr(linefile, "write_all", full)
         assert main(words_of(tmp_path)) == 1
     out, err = capsys.readouterr()
     assert "No space left on device; its 7 records are whole" in err

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from graph_agent.cli import main
-from graph_agent.runtime.journal import Run, read_run
+from graph_agent.runtime.journal import Run
+from graph_agent.runtime.reading import read_run
 from graph_agent.runtime.records import line_of
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.state import Stage, TaskState

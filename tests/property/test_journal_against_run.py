@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from graph_agent import Context, RunError, encode
 from graph_agent.runtime.fold import STEPS, folds
-from graph_agent.runtime.journal import FILE, Run, read_run
+from graph_agent.runtime.journal import Run
+from graph_agent.runtime.reading import FILE, read_run
 from graph_agent.runtime.resume import resume
 from tests.property.test_run_against_naive import FUSE, Case, Model, State, built, cases, start
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_agent import Context, Graph, Run
-from graph_agent.runtime.journal import FILE
+from graph_agent.runtime.reading import FILE
 from tests.runtime.counting import Count, Stage, counting, start
 
 

@@ -17,7 +17,7 @@ from unittest import mock
 from graph_agent import Context, FakeLLM, Run, encode, resume, run_graph, save_checkpoint
 from graph_agent.cli.demo import simulated_repair
 from graph_agent.runtime.checkpoint import FORMAT as CHECKPOINT
-from graph_agent.runtime.journal import FORMAT as JOURNAL
+from graph_agent.runtime.reading import FORMAT as JOURNAL
 from graph_agent.workflows.repair.graph import GRAPH as REPAIR
 from tests.runtime.essay import GRAPH, Essay
 

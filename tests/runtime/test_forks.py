@@ -22,7 +22,7 @@ from graph_agent import (
 )
 from graph_agent.runtime import checkpoint
 from graph_agent.runtime.blobs import Blobs
-from graph_agent.runtime.journal import FILE
+from graph_agent.runtime.reading import FILE
 from tests.runtime.counting import Count, Stage, counting, start
 from tests.runtime.kept import bytes_of, graph, interrupted, lines_of, run_on, sent, whole, with_changes
 

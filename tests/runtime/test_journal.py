@@ -35,9 +35,9 @@ from graph_agent import (
     resume,
     run_graph,
 )
-from graph_agent.runtime import journal
+from graph_agent.runtime import linefile
 from graph_agent.runtime.fold import at_step
-from graph_agent.runtime.journal import FILE
+from graph_agent.runtime.reading import FILE
 from graph_agent.runtime.records import line_of
 from tests.runtime.counting import Count, Echo, Finding, Stage, Two, ask_model, counting, start
 from tests.runtime.kept import bytes_of, lines_of, run_on, whole, with_changes
@@ -153,7 +153,7 @@ def test_each_record_is_synced_before_the_next_node_and_flush_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    monkeypatch.setattr(journal, "_datasync", synced.append)
+    monkeypatch.setattr(linefile, "datasync", synced.append)
     at_work: list[int] = []
 
     def looks(state: Count, ctx: Context) -> Any:
@@ -464,7 +464,7 @@ def test_a_full_disk_is_a_clear_error_and_the_records_before_are_whole(
         return real(descriptor, data) if calls[0] < 3 else _no_space()
 
     with Run.create(tmp_path / "run", counting(), start(task_id="run")) as run:
-        monkeypatch.setattr(journal.os, "write", full)
+        monkeypatch.setattr(linefile.os, "write", full)
         with pytest.raises(JournalError) as error:
             run_on(run)
         monkeypatch.undo()
@@ -487,7 +487,7 @@ def test_a_disk_that_cannot_sync_is_an_error_too(tmp_path: Path, monkeypatch: py
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with Run.create(tmp_path / "run", counting(), start(task_id="run")) as run:
-        monkeypatch.setattr(journal, "_datasync", broken)
+        monkeypatch.setattr(linefile, "datasync", broken)
         with pytest.raises(JournalError, match="Input/output error"):
             run_on(run)
     assert len(records(tmp_path / "run")) == 1
@@ -569,7 +569,7 @@ def test_a_disk_that_is_full_at_the_header_leaves_no_run(tmp_path: Path, monkeyp
     def full(*_: Any) -> None:
         _no_space()
 
-    monkeypatch.setattr(journal, "write_all", full)
+    monkeypatch.setattr(linefile, "write_all", full)
     with pytest.raises(JournalError, match="No space left on device"):
         Run.create(tmp_path / "run", counting(), start(task_id="run"))
     monkeypatch.undo()

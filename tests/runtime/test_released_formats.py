@@ -12,7 +12,7 @@ import pytest
 
 from graph_agent import CheckpointError, JournalError, Run, encode, load_checkpoint, read_run
 from graph_agent.cli.demo import simulated_repair
-from graph_agent.runtime import checkpoint, journal
+from graph_agent.runtime import checkpoint, reading
 from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.forks import blobs_named
 from graph_agent.runtime.records import line_of, read_records
@@ -54,8 +54,8 @@ def stored(path: Path, place: Path) -> Path:
 
 def test_every_format_has_its_files_and_says_what_changed() -> None:
     kinds = {of(path)[:2] for path in FILES}
-    assert kinds == {("checkpoint", n) for n in checkpoint.FORMATS} | {("journal", n) for n in journal.FORMATS}
-    assert all(text.strip() for text in (*checkpoint.FORMATS.values(), *journal.FORMATS.values()))
+    assert kinds == {("checkpoint", n) for n in checkpoint.FORMATS} | {("journal", n) for n in reading.FORMATS}
+    assert all(text.strip() for text in (*checkpoint.FORMATS.values(), *reading.FORMATS.values()))
 
 
 def test_a_released_file_is_never_changed() -> None:
@@ -103,7 +103,7 @@ def test_a_newer_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
         load_checkpoint(tmp_path / "newer.json", Essay)
     folder = stored(next(path for path in FILES if path.name.startswith("journal-1-essay")), tmp_path)
     header, *rest = read_records((folder / "journal.jsonl").read_bytes(), "run").records
-    lines = [line_of({**header, "format": journal.FORMAT + 1}), *map(line_of, rest)]
+    lines = [line_of({**header, "format": reading.FORMAT + 1}), *map(line_of, rest)]
     (folder / "journal.jsonl").write_bytes(b"".join(lines))
     with pytest.raises(JournalError, match="update graph_agent"):
         Run.open(folder, GRAPH)

@@ -6,7 +6,8 @@ import pytest
 
 from graph_agent.tools.files import FileInfo
 from graph_agent.tools.textedit import Version, file_diff
-from graph_agent.verify.report import TestCounts, guard_counts, guard_diff, guard_files
+from graph_agent.verify.guard import guard_counts, guard_diff, guard_files
+from graph_agent.verify.report import TestCounts
 
 
 def diff(old: str, new: str, path: str = "shop.py") -> str:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from graph_agent.protocols import Context, ToolResult
-from graph_agent.verify.report import Verdict, guard_counts, guard_diff, guard_files, judge_tests
+from graph_agent.verify.guard import guard_counts, guard_diff, guard_files
+from graph_agent.verify.report import Verdict, judge_tests
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import Check, Observation, TaskState, Verification, next_id
 
