@@ -290,7 +290,7 @@ def test_each_clause_of_a_toolbox() -> None:
 
 @pytest.mark.parametrize("state", [Job, TaskState])
 def test_our_states_come_back_from_json(state: Any) -> None:
-    check_codec(state)
+    check_codec(state, examples=50)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,7 +119,18 @@ def test_one_step():
 
 def pytest_run(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "graph_agent.testing.plugin", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "graph_agent.testing.plugin",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+    ]
     place = ["-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / "test_it.py")]
     return subprocess.run([*command, *options, *place], cwd=ROOT, capture_output=True, text=True, check=False)
 
