@@ -135,7 +135,7 @@ def _data(kept: Kept, standing: Standing) -> dict[str, Any]:
     return {
         "run": kept.folder.name,
         "folder": str(kept.folder),
-        "workflow": kept.folded.header["workflow"],
+        "workflow": WORKFLOWS.get(str(kept.folded.header["workflow"]), kept.folded.header["workflow"]),
         "status": _status(kept, standing),
         "held_by": standing.held_by,
         **{name: raw[name] for name in ("stage", "came_from", "steps", "spent_turns", "max_turns")},

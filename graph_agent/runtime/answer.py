@@ -38,11 +38,12 @@ def answer(graph: Graph[S], state: S, patch: Mapping[str, Any] | None, *, pause_
     pause = _pause(graph, state)
     _check_id(state, pause_id)
     merged = apply_patch(graph, state, patch)
-    allowed = question(graph, state).choices
+    allowed, grows = question(graph, state).choices, step_at(graph, state).writes
     for name, value in (patch or {}).items():
-        if name in allowed and not any(type(one) is type(value) and one == value for one in allowed[name]):
-            choices = ", ".join(map(repr, allowed[name]))
-            raise AnswerError(f"{name}={value!r} is not among the choices: {choices}", state=state, field=name)
+        for given in (value if grows[name][1] else (value,)) if name in allowed else ():
+            if not any(type(one) is type(given) and one == given for one in allowed[name]):
+                choices = ", ".join(map(repr, allowed[name]))
+                raise AnswerError(f"{name}={given!r} is not among the choices: {choices}", state=state, field=name)
     refusal = pause.check(merged) if pause.check else None
     if refusal:
         raise AnswerError(f"{stage_name(state.stage)} refuses this answer: {refusal}", state=state)

@@ -77,14 +77,16 @@ def at_step(records: Iterable[Record], where: str, step: int) -> tuple[int, dict
     """
     found: tuple[int, dict[str, Any]] | None = None
     first = last = 0
+    shortened = False
     for number, folded in enumerate(folds(records, where)):
+        shortened = "compacted" in folded.header
         last = folded.raw["steps"]
         first = first if number else last
         if last == step:
             found = folded.seq, {**folded.raw, **{name: list(folded.raw[name]) for name in folded.appended}}
     if found is None:
         text = f"the run {where} has no step {step}: its journal has {first} to {last}"
-        raise JournalError(f"{text}, the ones before were compacted" if step < first else text)
+        raise JournalError(f"{text}, the ones before were compacted" if shortened and 0 <= step < first else text)
     return found
 
 

@@ -105,9 +105,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Question:
-    """What a pause asks. `choices` limits the values of a field; `shown` is what the answer is about.
+    """What a pause asks. `choices` limits the values of a field, of an appended one its items.
 
-    `offers` are answers that make sense here, each a patch under a few words for it ("allow two more retries").
+    `shown` is what the answer is about. `offers` are answers that make sense here, each a patch under a few words for
+    it ("allow two more retries").
     """
 
     text: str

@@ -185,3 +185,13 @@ def test_the_plan_that_waits_is_shown_with_its_edits(tmp_path: Path) -> None:
         assert "calc.py" in lines
         assert any(line.startswith("-     ") for line in lines)
         assert any(line.startswith("+     ") for line in lines)
+
+
+def test_what_was_not_shown_cannot_be_approved(tmp_path: Path) -> None:
+    shop(tmp_path / "ws")
+    cli(*REPAIR, "--approve", "plan", home=tmp_path)
+    before = as_they_are(only_run(tmp_path))
+    ended = cli("answer", "last", "approval=0123456789abcdef", home=tmp_path)
+    assert ended.code == 1
+    assert "approval='0123456789abcdef' is not among the choices" in ended.err
+    assert as_they_are(only_run(tmp_path)) == before

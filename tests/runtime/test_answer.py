@@ -152,3 +152,19 @@ def test_an_answer_runs_no_node():
         raise AssertionError("a pause is not entered by running its node again")
 
     assert answer(counting(never), paused(came_from=Stage.WORK), {"need": 1}).stage is Stage.WORK
+
+
+def test_the_choices_of_an_appended_field_are_those_of_its_items():
+    from dataclasses import replace as changed
+
+    from tests.runtime.kept import with_changes
+
+    graph = counting()
+    human = graph.nodes[Stage.HUMAN]
+    asks = changed(human, owns={"log", "give_up"}, ask=lambda s: Question("Which?", choices={"log": ("a", "b")}))
+    graph = with_changes(graph, nodes={**graph.nodes, Stage.HUMAN: asks}, shared={"log"}, on_limit=Stage.HUMAN)
+    state = changed(paused(), max_turns=None)
+    assert answer(graph, state, {"log": ("b", "a")}).log == (*state.log, "b", "a")
+    assert answer(graph, state, {"log": ()}).log == state.log
+    with pytest.raises(AnswerError, match="log='c' is not among the choices: 'a', 'b'"):
+        answer(graph, state, {"log": ("a", "c")})

@@ -142,9 +142,9 @@ def test_an_approved_plan_is_carried_out() -> None:
 def test_an_approval_is_for_the_plan_that_was_shown() -> None:
     state = paused(Stage.PLAN, plan=plan_of(RIGHT), approve=("plan",))
     other = replace(state, plan=plan_of(WRONG)).plan_fingerprint
-    after = answer(GRAPH, state, {"approval": (other,)})
-    assert after.stage is Stage.PLAN
-    assert not after.plan_approved
+    with pytest.raises(AnswerError, match="is not among the choices"):
+        answer(GRAPH, state, {"approval": (other,)})
+    assert not replace(state, approval=(other,)).plan_approved
 
 
 def test_an_approved_plan_does_not_cover_the_repair_after_it() -> None:
@@ -169,8 +169,9 @@ def test_an_approved_patch_is_done() -> None:
 def test_an_approval_of_an_earlier_patch_is_void() -> None:
     state = paused(verifications=PASSED, approve=("finish",), retries=0)
     later = replace(state, verifications=(*PASSED, verification(GREEN, id="V2")))
-    after = answer(GRAPH, later, {"approval": (state.patch_fingerprint,)})
-    assert after.stage is Stage.VERIFY
+    with pytest.raises(AnswerError, match="is not among the choices"):
+        answer(GRAPH, later, {"approval": (state.patch_fingerprint,)})
+    assert not replace(later, approval=(state.patch_fingerprint,)).patch_approved
 
 
 def test_a_patch_that_failed_cannot_be_approved_into_done() -> None:

@@ -119,7 +119,9 @@ def ask_person(state: TaskState) -> Question:
         "plan": (state.plan_fingerprint, state.plan_now),
         "patch": (state.patch_fingerprint, state.verification),
     }
-    return Question(f"{state.route_reason}. Go on, and how?", shown=shown, offers=offers_of(state))
+    may_be_approved = (state.risks_fingerprint, state.plan_fingerprint, state.patch_fingerprint)
+    asked = f"{state.route_reason}. Go on, and how?"
+    return Question(asked, choices={"approval": may_be_approved}, shown=shown, offers=offers_of(state))
 
 
 def offers_of(state: TaskState) -> dict[str, dict[str, Any]]:
