@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Lock, get_ident
 from typing import Any
 
-from graph_agent.protocols import Effect, Request, Tool
+from graph_agent.protocols import Effect, Request, Tool, ToolDenied
 from graph_agent.runtime import recording
 from graph_agent.runtime.errors import CodecError
 from graph_agent.runtime.graph import Step
@@ -137,7 +137,7 @@ class _Spec:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, /, **_: Any) -> Any:
-        raise NotImplementedError("a replay calls no tool")
+        raise ToolDenied("a replay calls no tool")
 
 
 def _given(told: dict[str, Any], read: Callable[[dict[str, Any]], Any], played: Played, what: str) -> Any:

@@ -75,6 +75,8 @@ def test_a_child_that_is_started_while_it_is_held_does_not_hold_it_after_its_par
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         try:
             lock.release()
-            Lock(tmp_path / "lock").release()
+            with Lock(tmp_path / "lock"):
+                assert holder(tmp_path / "lock") is not None
+            assert child.poll() is None, "it still runs"
         finally:
             child.kill()
