@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from graph_agent.runtime.errors import RunBusy
 
-_WAITS = (0.0, 0.002, 0.008, 0.03)  # seconds
+_WAITS = (0.0, 0.002, 0.008, 0.03)  # seconds: somebody may be looking, or just writing its name
 
 
 class Lock:
@@ -23,13 +24,14 @@ class Lock:
     def __init__(self, path: Path) -> None:
         """Raises `RunBusy` when another process, or another `Lock` of this one, has it."""
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        if not _take(self._descriptor):
-            holder = _holder(self._descriptor)
+        if not any(_taken_after(self._descriptor, wait) for wait in _WAITS):
+            held_by = _name(self._descriptor) or "another process"
             os.close(self._descriptor)
-            raise RunBusy(f"the run {path.parent.name} is held by {holder}: wait for it, or end that process")
-        os.ftruncate(self._descriptor, 0)
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, f"process {os.getpid()} ({Path(sys.argv[0] or 'python').name})".encode())
+            raise RunBusy(f"the run {path.parent.name} is held by {held_by}: wait for it, or end that process")
+        with suppress(OSError):  # a full disk: the name is for a message alone
+            os.ftruncate(self._descriptor, 0)
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.write(self._descriptor, f"process {os.getpid()} ({Path(sys.argv[0] or 'python').name})".encode())
 
     def release(self) -> None:
         """Give it back; once more does nothing."""
@@ -46,26 +48,30 @@ class Lock:
 
 
 def holder(path: Path) -> str | None:
-    """Who has the lock on the file `path` at this moment; None when nobody has. It is looked at, not kept."""
+    """Who has the lock on the file `path` at this moment; None when nobody has.
+
+    To look is to take it for an instant, which is why an owner-to-be tries more than once.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except OSError:  # never taken, or not ours to open
         return None
     try:
         named = os.fstat(descriptor).st_size > 0  # an owner that ended well took its name away
-        return _holder(descriptor) if named and not _take(descriptor) else None
+        return (_name(descriptor) or "another process") if named and not _take(descriptor) else None
     finally:
         os.close(descriptor)
 
 
-def _holder(descriptor: int) -> str:
-    """The name in the file, which its owner writes in the moment after it took the lock."""
-    for wait in _WAITS:
-        time.sleep(wait)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        if name := os.read(descriptor, 200).decode("utf-8", "replace"):
-            return name
-    return "another process"
+def _taken_after(descriptor: int, wait: float) -> bool:
+    time.sleep(wait)
+    return _take(descriptor)
+
+
+def _name(descriptor: int) -> str:
+    """What its owner wrote into the file in the moment after it took the lock."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return os.read(descriptor, 200).decode("utf-8", "replace")
 
 
 if sys.platform == "win32":

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,29 @@ def test_a_child_that_is_started_while_it_is_held_does_not_hold_it_after_its_par
             assert child.poll() is None, "it still runs"
         finally:
             child.kill()
+
+
+def test_who_only_looks_keeps_nobody_out(tmp_path: Path) -> None:
+    """A dead owner's name makes a look take the lock for an instant; an owner-to-be waits for that."""
+    path = tmp_path / "lock"
+    with held_by_another(path) as process:
+        process.kill()
+        process.wait()
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.wait(0.001):
+            holder(path)
+
+    looking = [threading.Thread(target=look) for _ in range(2)]
+    for thread in looking:
+        thread.start()
+    try:
+        for _ in range(50):
+            Lock(path).release()
+            path.write_text("process 1 (dead)", encoding="utf-8")
+    finally:
+        stop.set()
+        for thread in looking:
+            thread.join()
+    assert holder(path) is None
