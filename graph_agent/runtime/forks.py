@@ -37,6 +37,8 @@ def fork(folder: str | os.PathLike[str], *, at: int, new_id: str) -> Path:
     child = run_folder(parent.parent / new_id)
     if child.parent != parent.parent or child.name != new_id:
         raise JournalError(f"{new_id!r} is no name for a run: it becomes a folder beside {parent.name}")
+    if child.exists() and not child.is_dir():
+        raise JournalError(f"{new_id!r} is a file in {child.parent}: give the fork another name")
     child.mkdir(exist_ok=True)
     with Lock(child / "lock"):
         if (child / FILE).exists():

@@ -106,6 +106,14 @@ def test_a_fork_that_cannot_be_is_refused(tmp_path: Path, at: Any, name: str, sa
     assert bytes_of(tmp_path) == before
 
 
+def test_a_fork_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+    parent = whole(tmp_path)
+    (tmp_path / "child").write_text("mine", encoding="utf-8")
+    with pytest.raises(JournalError, match=r"'child' is a file in .*: give the fork another name"):
+        fork(parent, at=1, new_id="child")
+    assert (tmp_path / "child").read_text(encoding="utf-8") == "mine"
+
+
 def test_a_fork_of_nothing_is_absent(tmp_path: Path) -> None:
     with pytest.raises(RunAbsent):
         fork(tmp_path / "nope", at=0, new_id="child")
