@@ -46,11 +46,21 @@ def json_schema(tp: Any) -> dict[str, Any]:
 def writer_of(tp: Any) -> Callable[[Any], Json] | None:
     """`encode` for values that are known to fit, such as those that were checked when they were merged.
 
-    None where the value is its own JSON.
+    None where JSON text has the value as it is, a tuple as a list.
     """
     shape = shape_of(tp)
-    plain = isinstance(shape, Plain) or (isinstance(shape, Choice) and all(isinstance(m, Plain) for m in shape.members))
-    return None if plain else partial(_write, shape)
+    return None if _is_json(shape) else partial(_write, shape)
+
+
+def _is_json(shape: Shape) -> bool:
+    match shape:
+        case Plain():
+            return True
+        case Many(cls=cls, item=item):
+            return cls is not frozenset and _is_json(item)
+        case Choice(members=members):
+            return all(map(_is_json, members))
+    return False
 
 
 def _write(shape: Shape, value: Any) -> Any:

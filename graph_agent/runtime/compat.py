@@ -17,9 +17,12 @@ from graph_agent.runtime.codec import decode
 from graph_agent.runtime.errors import CodecError, RunMisfit, nearest
 from graph_agent.runtime.fold import Folded, appended_fields
 from graph_agent.runtime.graph import Graph, Migration, Of, Pause, stage_name
+from graph_agent.runtime.state import RUNTIME_FIELDS
 from graph_agent.runtime.typecheck import hints, type_name
 
 WAY_OUT = "raise the graph's schema_version and give it a migration, or run it with the code that it was made with"
+
+_COUNTED = ("task_id", "steps", "spent_turns")
 
 
 def migration(of: Of, before: int, after: int) -> Callable[[Callable[[dict[str, Any]], dict[str, Any]]], Migration]:
@@ -85,10 +88,21 @@ def _changed(step: Migration, raw: dict[str, Any], run: str) -> dict[str, Any]:
     except Exception as error:  # the workflow's own function
         text = f"the migration of the {step.of} from {step.before} to {step.after} failed: {error!r}"
         raise RunMisfit(f"{text}; the run {run} is as it was", (text,)) from error
-    if not isinstance(changed, dict):
-        text = f"the migration of the {step.of} from {step.before} to {step.after} returned no dict"
+    if wrong := _wrong(raw, changed):
+        text = f"the migration of the {step.of} from {step.before} to {step.after} {wrong}"
         raise RunMisfit(f"{text}; the run {run} is as it was", (text,))
-    return changed
+    return changed  # type: ignore[no-any-return]
+
+
+def _wrong(raw: dict[str, Any], changed: Any) -> str:
+    """A run that has lost its place would begin anew, and repeat what it did."""
+    if not isinstance(changed, dict):
+        return "returned no dict"
+    lost = sorted(name for name in RUNTIME_FIELDS & raw.keys() if name not in changed)
+    if lost:
+        return f"dropped {', '.join(lost)}: return these fields too, they say where the run stands"
+    other = [name for name in _COUNTED if changed.get(name) != raw.get(name)]
+    return f"changed {', '.join(other)}: leave what the runtime counts as it is" if other else ""
 
 
 def _differences(graph: Graph[Any], shape: Any, raw: dict[str, Any], *, migrated: bool) -> Iterator[str]:

@@ -95,12 +95,12 @@ def changed(
 ) -> Record:
     """The record, with what the step changed added to it: the inverse of the fold.
 
-    `to` is the name of the stage that follows and `names` the fields that can have changed, for who knows that already;
-    by default all are looked at. Raises `StateError` for an appended field that did not grow.
+    `to` is the name of the stage that follows and `names` the fields of the patch that was merged, for who knows that
+    already; by default all are looked at. Raises `StateError` for an appended field that did not grow.
     """
     record["to"], record["reason"] = to or stage_name(after.stage), after.route_reason
     record["step"] = after.steps
-    if patch := _patch(before, after, after.__dict__ if names is None else names):
+    if patch := _patch(before, after, names):
         record["patch"] = patch
     if after.spent_turns:
         record["spent"] = after.spent_turns
@@ -109,18 +109,18 @@ def changed(
     return record
 
 
-def _patch(before: GraphState, after: GraphState, names: Iterable[str]) -> dict[str, Json]:
-    """Those that are not the same object any more."""
+def _patch(before: GraphState, after: GraphState, names: Iterable[str] | None) -> dict[str, Json]:
+    """Those that are not the same object any more. What a merge let grow did grow: no look at all that was before."""
     patch: dict[str, Json] = {}
     its_class: Any = type(after)
     writers, old, new = _writers(its_class), before.__dict__, after.__dict__
-    for name in names:
+    for name in new if names is None else names:
         value, was = new[name], old[name]
         if value is was or name not in writers:
             continue
         write, grows = writers[name]
         if grows:
-            if value[: len(was)] != was:
+            if names is None and value[: len(was)] != was:
                 raise StateError(f"{name} only grows, and is not what it was before this step", state=before)
             value = value[len(was) :]
         patch[name] = value if write is None else write(value)

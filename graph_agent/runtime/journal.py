@@ -132,14 +132,16 @@ class Run(Generic[S]):
             record["recorded"] = self.keep(recording.visit(self.state, event))
         if self._kept:
             record["blobs"], self._kept = self._kept, []
-        record["seconds"] = round(event.seconds, 6)
-        self._append(record)
-        self._stand_at(after)
+        record["seconds"] = int(1e6 * event.seconds) / 1e6
+        self._step(record, after)
 
     def keep(self, content: str | bytes, /) -> str:
         """Put a text, or bytes, beside the journal and return its reference; the next step's record names it."""
         self._opened_file()
-        ref = self.blobs.put(content)
+        try:
+            ref = self.blobs.put(content)
+        except OSError as error:
+            raise JournalError(f"the run {self.id} can't keep a text: {error.strerror}; {self._so_far()}") from error
         if ref not in self._kept:
             self._kept.append(ref)
         return ref
@@ -153,23 +155,20 @@ class Run(Generic[S]):
         after = asking.answer(self.graph, self.state, patch, pause_id=pause_id)
         stage, pause = stage_name(self.state.stage), asking.pause_id(self.state)
         record = self._record("answered", stage=stage, pause=pause)
-        self._append(changed(record, self.state, after))
-        self._stand_at(after)
+        self._step(changed(record, self.state, after), after)
         self.answered_since = True
         return after
 
     def raise_limit(self, max_turns: int | None) -> S:
         """Allow more turns (None: any number) where no pause asks for it. Raises `AnswerError` for too few."""
         after = asking.raised_limit(self.graph, self.state, max_turns)
-        self._append(changed(self._record("limit_raised"), self.state, after))
-        self._stand_at(after)
+        self._step(changed(self._record("limit_raised"), self.state, after), after)
         return after
 
     def moved(self, state: S, kind: Literal["doubt", "failed"]) -> S:
         """The run was sent elsewhere by a resume, and by no node."""
         record = self._record(kind, stage=stage_name(self.state.stage))
-        self._append(changed(record, self.state, state))
-        self._stand_at(state)
+        self._step(changed(record, self.state, state), state)
         return state
 
     def looked(self, facts: tuple[str, ...], problem: str, *, let_pass: bool) -> None:
@@ -275,23 +274,37 @@ class Run(Generic[S]):
             state=here,
         )
 
+    def _step(self, record: Record, after: S) -> None:
+        """Write it and stand there. Ctrl-C between the two leaves an object that is behind its file: it is closed."""
+        try:
+            self._append(record)
+            self._stand_at(after)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                self.close()
+            raise
+
     def _append(self, record: Record) -> None:
         """Write one line and see it safe."""
         file = self._opened_file()
-        record["time"] = round(time.time(), 3)
+        record["time"] = time.time_ns() // 1_000_000 / 1_000
         line = line_of(record)
         try:
             file.append(line)
         except OSError as error:
             self.close()
-            kept = f"its {self.seq + 1} records are whole, resume it when that is mended"
-            raise JournalError(f"the run {self.id} can't be written: {error.strerror}; {kept}") from error
+            raise JournalError(f"the run {self.id} can't be written: {error.strerror}; {self._so_far()}") from error
         self.seq += 1
 
     def _opened_file(self) -> LineFile:
         if self._file is None or not self._file.is_open:
             raise JournalError(f"the run {self.id} is closed: open it to go on")
+        if not self._lock.held:
+            raise JournalError(f"the run {self.id} is its parent process's: a forked process can't write it")
         return self._file
+
+    def _so_far(self) -> str:
+        return f"its {self.seq + 1} records are whole, resume it when that is mended"
 
 
 def _check_durability(given: str) -> None:

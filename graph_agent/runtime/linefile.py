@@ -19,12 +19,16 @@ class LineFile:
         """`size`: how much of the file holds, what lies behind is cut off; None: it is made, and must not be there."""
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if size is None else 0), 0o600)
-        self._sync, self.size = sync, size or 0
+        self._sync, self.size, self.is_open = sync, size or 0, True
         if os.fstat(self._descriptor).st_size > self.size:
             os.ftruncate(self._descriptor, self.size)
 
     def append(self, line: bytes) -> None:
-        """Raises OSError when the disk refuses; the file is closed then, and as it was before."""
+        """Raises OSError when the disk refuses; the file is closed then, and as it was before.
+
+        It is closed too when Ctrl-C comes in between: only who reads it again can tell whether the line is whole.
+        """
+        size = self.size + len(line)
         try:
             write_all(self._descriptor, line)
             if self._sync:
@@ -34,17 +38,16 @@ class LineFile:
                 os.ftruncate(self._descriptor, self.size)
             self.close()
             raise
-        self.size += len(line)
-
-    @property
-    def is_open(self) -> bool:
-        return self._descriptor >= 0
+        except BaseException:
+            self.close()
+            raise
+        self.size = size
 
     def close(self) -> None:
         """Once more does nothing."""
-        if self._descriptor >= 0:
+        if self.is_open:
+            self.is_open = False
             os.close(self._descriptor)
-            self._descriptor = -1
 
 
 def write_all(descriptor: int, data: bytes) -> None:

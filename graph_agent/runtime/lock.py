@@ -13,38 +13,70 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from graph_agent.runtime.errors import RunBusy
+from graph_agent.runtime.errors import JournalError, RunBusy
 
 _WAITS = (0.0, 0.002, 0.008, 0.03)  # seconds: somebody may be looking, or just writing its name
 
 
 class Lock:
-    """Taken when it is made, given back by `release`, by the end of a `with` block, or by the death of the process."""
+    """Taken when it is made, given back by `release`, by the end of a `with` block, or by the death of the process.
+
+    A process that is forked meanwhile has no part in it: there, the lock is not held.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Raises `RunBusy` when another process, or another `Lock` of this one, has it."""
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        """Raises `RunBusy` when another process, or another `Lock` of this one, has it; `JournalError` for no file."""
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError as error:
+            text = f"the run {path.parent.name} can't be taken: {error.strerror}: {path}; read_run looks without taking"
+            raise JournalError(text) from error
+        _here.add(self)
         if not any(_taken_after(self._descriptor, wait) for wait in _WAITS):
             held_by = _name(self._descriptor) or "another process"
-            os.close(self._descriptor)
+            self._close()
             raise RunBusy(f"the run {path.parent.name} is held by {held_by}: wait for it, or end that process")
         with suppress(OSError):  # a full disk: the name is for a message alone
             os.ftruncate(self._descriptor, 0)
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             os.write(self._descriptor, f"process {os.getpid()} ({Path(sys.argv[0] or 'python').name})".encode())
 
+    @property
+    def held(self) -> bool:
+        return self._descriptor >= 0
+
     def release(self) -> None:
         """Give it back; once more does nothing."""
+        if self.held:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)  # a name that stays is that of a process that was killed
+            _give(self._descriptor)
+            self._close()
+
+    def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
+        _here.discard(self)
         if descriptor >= 0:
-            os.ftruncate(descriptor, 0)  # a name that stays is that of a process that was killed
-            os.close(descriptor)  # closing is what ends the lock, on every system
+            os.close(descriptor)
 
     def __enter__(self) -> Lock:
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.release()
+
+
+_here: set[Lock] = set()  # those of this process
+
+
+def _forget() -> None:
+    """In a forked process: else it would keep the lock when its parent is dead, and could give its parent's away."""
+    for lock in tuple(_here):
+        lock._close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def holder(path: Path) -> str | None:
@@ -87,6 +119,9 @@ if sys.platform == "win32":
             return False
         return True
 
+    def _give(descriptor: int) -> None:
+        """Closing is what ends it."""
+
 else:
     import fcntl
 
@@ -96,3 +131,7 @@ else:
         except BlockingIOError:
             return False
         return True
+
+    def _give(descriptor: int) -> None:
+        """Closing would not end it while a child that is being started still has a copy of the descriptor."""
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

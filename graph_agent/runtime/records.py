@@ -62,16 +62,27 @@ def read_records(raw: bytes, where: str) -> Reading:
     for number, line in enumerate(lines[:-1], 1):
         record = _record(line)
         if isinstance(record, str):
-            if number == len(lines) - 1 and not lines[-1] and line.count(_SUM) < 2:
+            if number == len(lines) - 1 and not lines[-1] and not _runs_on(line):
                 return Reading(records=tuple(records), good=good, dropped=_dropped(line, record))
             raise JournalCorrupt(f"{where}, line {number}: {record}; the lines before it are whole", line=number)
         records.append(record)
         good += len(line) + 1
     unfinished = lines[-1]
-    if unfinished.count(_SUM) > 1:  # which no write of one record leaves behind
+    if _runs_on(unfinished):  # which no write of one record leaves behind
         raise JournalCorrupt(f"{where}, line {len(lines)}: a line end is gone", line=len(lines))
     dropped = _dropped(unfinished, "it has no end, its writer was stopped in the middle") if unfinished else ""
     return Reading(records=tuple(records), good=good, dropped=dropped)
+
+
+def _runs_on(line: bytes) -> bool:
+    """Is it a whole record with more behind it than the zeros that a power cut leaves?"""
+    at = line.find(_SUM)
+    while at >= 0:
+        end = at + _TAIL  # with the byte in the place of its line end
+        if line[end:].strip(b"\0") and line[at : end - 1] == b'%s%08x"}' % (_SUM, crc32(line[:at])):
+            return True
+        at = line.find(_SUM, at + 1)
+    return False
 
 
 def _dropped(line: bytes, why: str) -> str:

@@ -6,8 +6,9 @@
     def test_it_survives(tmp_path):
         check_every_crash(make, tmp_path, probe=lambda folder: (folder / "outbox").read_text())
 
-The rule: what comes of a run that was killed and resumed is what comes of one that was not: its state, its trace, its
-counters, and whatever `probe` finds in the folder.
+A run that waits for a person is answered by `answer`, and killed while it waits and while it is answered. The rule:
+what comes of a run that was killed and resumed is what comes of one that was not: its state, its trace, its counters,
+and whatever `probe` finds in the folder.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from graph_agent.protocols import Context
 from graph_agent.runtime import checkpoint, linefile
-from graph_agent.runtime.errors import StepLimitReached
 from graph_agent.runtime.events import Event
 from graph_agent.runtime.fold import STEPS
 from graph_agent.runtime.forks import compact
@@ -35,19 +34,28 @@ from graph_agent.runtime.resume import resume
 
 Made: TypeAlias = "tuple[Graph[Any], Any, Context | Callable[[Run[Any]], Context]]"
 Make: TypeAlias = Callable[[Path], Made]
+Answer: TypeAlias = Callable[[Any], Mapping[str, Any] | None]
 
-OF_A_STEP = ("before started", "after started", "after effect", "within record", "after record")
 OF_A_SNAPSHOT = ("within snapshot", "after snapshot")
 RUN = "run"  # the folder of the run, below the one that a job is made in
 AT_ONCE = os.cpu_count() or 1
 
+_BEFORE = {"started": "before started", **dict.fromkeys(("finished", "limit", "failed"), "after effect")}
+
+
+def _nobody(_: Any) -> None:
+    """Answers nothing; a function with a name, since a process that is not forked is sent it by name."""
+
 
 @dataclass(frozen=True)
 class Crash:
-    """Where the plug is pulled: a point, and the how-manieth step of the run it belongs to.
+    """Where the plug is pulled: a point, and the how-manieth step of the process it belongs to, an answer being one.
 
-    "before started" and "after started" are there for nodes with effects; "after effect" is when the node has returned
-    and nothing is recorded; "within record" leaves half of its bytes; the snapshot is that of `compact`, made there.
+    "after effect" is when the node has returned and nothing is recorded; "within record" leaves half of the bytes of
+    the step's record, "after record" all of them. Other records have such points too, by their type: "within header",
+    "after checked" (the world was looked at), "after asked" (it waits for the person whose answer is the step). Nodes
+    with effects have "before started", "within started" and "after started". The snapshot is that of `compact`, made
+    after the step.
     """
 
     point: str
@@ -79,66 +87,76 @@ def check_every_crash(
     folder: Path,
     *,
     probe: Callable[[Path], Any] = lambda _: None,
+    answer: Answer = _nobody,
     snapshots: Iterable[int] | None = None,
     kept_busy: int = AT_ONCE,
 ) -> int:
     """Kill the run at each point of each step, resume it, and compare; returns how many times it was killed.
 
     `make(folder)` gives the graph, the first state and the context (or a function of the `Run` that gives it), and is
-    called anew in each process; what it puts into `folder` must not be there twice. `snapshots`: the steps after which
-    a compaction is killed (None: all). `kept_busy`: how many processes at once. Raises `CrashedDifferently`.
+    called anew in each process; what it puts into `folder` must not be there twice. `answer(state)` answers a pause
+    (None: the run is left there). `snapshots`: the steps after which a compaction is killed (None: all). `kept_busy`:
+    how many processes at once. A node whose `on_interrupted` asks or fails ends otherwise, as it should: look at that
+    with `crash_at`. Raises `CrashedDifferently`.
     """
     whole = folder / "undisturbed"
-    points, expected = _undisturbed(make, whole, probe)
-    last = max(crash.step for crash in points)
-    cuts = range(1, last + 1) if snapshots is None else snapshots
-    crashes = [*points, *(Crash(point, step) for step in cuts for point in OF_A_SNAPSHOT)]
+    expected = run_to_end(make, whole, probe=probe, answer=answer)
+    cuts = range(1, len(expected.trace) + 1) if snapshots is None else snapshots
+    crashes = [*_points(whole), *(Crash(point, step) for step in cuts for point in OF_A_SNAPSHOT)]
     for some in _by(kept_busy, crashes):
         places = [folder / f"{crash.point} {crash.step}".replace(" ", "-") for crash in some]
-        children = [_started(make, place, crash) for place, crash in zip(places, some, strict=True)]
+        children = [_begun(make, place, crash, answer) for place, crash in zip(places, some, strict=True)]
         for child, place, crash in zip(children, places, some, strict=True):
-            child.join()
-            _was_killed(child, crash)
-            _compare(crash, expected, _to_the_end(make, place, probe))
+            _await_death(child, crash)
+            _compare(crash, expected, run_to_end(make, place, probe=probe, answer=answer))
     return len(crashes)
 
 
-def crash_at(make: Make, folder: Path, crash: Crash) -> None:
+def crash_at(make: Make, folder: Path, crash: Crash, *, answer: Answer = _nobody) -> None:
     """Run the job below `folder` in a process of its own that is killed there. Raises `CrashedDifferently` if it lived.
 
     Windows has no SIGKILL; its processes are terminated, which they notice as little.
     """
-    child = _started(make, folder, crash)
-    child.join()
-    _was_killed(child, crash)
+    _await_death(_begun(make, folder, crash, answer), crash)
 
 
-def run_to_end(make: Make, folder: Path, *, probe: Callable[[Path], Any] = lambda _: None) -> Ended:
+def run_to_end(
+    make: Make, folder: Path, *, probe: Callable[[Path], Any] = lambda _: None, answer: Answer = _nobody
+) -> Ended:
     """Begin the job below `folder`, or go on with it where its journal says."""
-    return _to_the_end(make, folder, probe)
-
-
-def _undisturbed(make: Make, folder: Path, probe: Callable[[Path], Any]) -> tuple[list[Crash], Ended]:
-    ended = _to_the_end(make, folder, probe)
-    records, _, _ = read_run(folder / RUN)
-    points: list[Crash] = []
-    for record in records:
-        step = len({point.step for point in points if point.point == "after record"}) + 1
-        if record["type"] == "started":
-            points += [Crash(point, step) for point in OF_A_STEP[:2]]
-        elif record["type"] in STEPS:
-            points += [Crash(point, step) for point in OF_A_STEP[2:]]
-    return points, ended
-
-
-def _to_the_end(make: Make, folder: Path, probe: Callable[[Path], Any]) -> Ended:
     folder.mkdir(parents=True, exist_ok=True)
     with _opened(make, folder, Run) as (run, ctx):
-        state = resume(run, ctx)
+        state = _run_on(run, ctx, answer)
     records, _, _ = read_run(folder / RUN)
     names = ("type", "stage", "to", "reason")
     trace = [tuple(str(one[name]) for name in names) for one in records if one["type"] in STEPS]
     return Ended(state=state, trace=tuple(trace), found=probe(folder))
+
+
+def _run_on(run: Run[Any], ctx: Context, answer: Answer) -> Any:
+    """Until it is over, or nobody answers."""
+    while True:
+        state = resume(run, ctx)
+        patch = answer(state) if state.stage in run.graph.pauses else None
+        if patch is None:
+            return state
+        run.answer(patch)
+
+
+def _points(folder: Path) -> list[Crash]:
+    """All that an undisturbed run came by."""
+    points: list[Crash] = []
+    step = 1
+    for record in read_run(folder / RUN)[0]:
+        kind, name = str(record["type"]), _name(record)
+        names = [_BEFORE[kind]] if kind in _BEFORE else []
+        points += [Crash(point, step) for point in (*names, f"within {name}", f"after {name}")]
+        step += kind in STEPS
+    return list(dict.fromkeys(points))
+
+
+def _name(record: Record) -> str:
+    return "record" if record["type"] in STEPS else str(record["type"])
 
 
 class _opened:
@@ -147,7 +165,7 @@ class _opened:
     def __init__(self, make: Make, folder: Path, kind: type[Run[Any]]) -> None:
         graph, state, ctx = make(folder)
         place = folder / RUN
-        begun = (place / FILE).exists()
+        begun = (place / FILE).exists() and b"\n" in (place / FILE).read_bytes()  # half a header began no run
         self._run = kind.open(place, graph) if begun else kind.create(place, graph, state)
         self._ctx = ctx(self._run) if callable(ctx) else ctx
 
@@ -158,15 +176,16 @@ class _opened:
         self._run.close()
 
 
-def _started(make: Make, folder: Path, crash: Crash) -> Any:
+def _begun(make: Make, folder: Path, crash: Crash, answer: Answer) -> Any:
     folder.mkdir(parents=True, exist_ok=True)
     context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
-    child = context.Process(target=_doomed, args=(make, folder, crash))
+    child = context.Process(target=_doomed, args=(make, folder, crash, answer))
     child.start()
     return child
 
 
-def _was_killed(child: Any, crash: Crash) -> None:
+def _await_death(child: Any, crash: Crash) -> None:
+    child.join()
     if child.exitcode == 0:
         raise CrashedDifferently(crash, "the run does not come by there")
     if child.exitcode not in (-getattr(signal, "SIGKILL", signal.SIGTERM), signal.SIGTERM):
@@ -191,25 +210,11 @@ def _differences(ended: Any, expected: Any) -> Iterator[str]:
             yield f"{name} is {one!r} and not {other!r}"
 
 
-def _doomed(make: Make, folder: Path, crash: Crash) -> None:
+def _doomed(make: Make, folder: Path, crash: Crash, answer: Answer) -> None:
     """In the child."""
     _Doomed.crash = crash
     with _opened(make, folder, _Doomed) as (run, ctx):
-        if crash.point in OF_A_SNAPSHOT:
-            with suppress(StepLimitReached):
-                resume(run, ctx, max_steps=crash.step)
-        else:
-            resume(run, ctx)
-    if crash.point in OF_A_SNAPSHOT:
-        _compact(folder / RUN, crash.point)
-
-
-def _compact(folder: Path, point: str) -> None:
-    if point == "within snapshot":
-        setattr(checkpoint, "_write", _half_a_file)  # noqa: B010  # for this process, which ends in it
-    compact(folder, keep=0)
-    if point == "after snapshot":
-        _die()
+        _run_on(run, ctx, answer)
 
 
 def _half_a_file(path: Path, content: bytes, _: int | None) -> NoReturn:
@@ -226,24 +231,33 @@ class _Doomed(Run[Any]):
     def started(self, stage: str, state: Any, key: str, /) -> None:
         self._at("before started")
         super().started(stage, state, key)
-        self._at("after started")
 
     def write(self, event: Event, /) -> None:
         self._at("after effect")
         super().write(event)
 
     def _append(self, record: Record) -> None:
-        if record["type"] in STEPS:
-            self._at("within record")
+        self._at(f"within {_name(record)}")
         super()._append(record)
-        if record["type"] in STEPS:
-            self._at("after record")
-            self._steps += 1
+        self._at(f"after {_name(record)}")
+        self._steps += record["type"] in STEPS
+
+    def _stand_at(self, state: Any) -> None:
+        super()._stand_at(state)
+        if self.crash.point in OF_A_SNAPSHOT and self._steps == self.crash.step:
+            self._snapshot()
+
+    def _snapshot(self) -> None:
+        if self.crash.point == "within snapshot":
+            setattr(checkpoint, "_write", _half_a_file)  # noqa: B010  # for this process, which ends in it
+        self.close()
+        compact(self.folder, keep=0)
+        _die()
 
     def _at(self, point: str) -> None:
         if point != self.crash.point or self._steps + 1 != self.crash.step:
             return
-        if point != "within record":
+        if not point.startswith("within"):
             _die()
         setattr(linefile, "write_all", _half_a_record)  # noqa: B010  # for this process, which ends in it
 

@@ -9,8 +9,6 @@ import pytest
 
 from graph_agent import Context, Graph, compact
 from graph_agent.testing.crash import (
-    OF_A_SNAPSHOT,
-    OF_A_STEP,
     RUN,
     Crash,
     CrashedDifferently,
@@ -20,6 +18,8 @@ from graph_agent.testing.crash import (
 )
 from tests.runtime.counting import Count, Stage, counting, start
 from tests.runtime.kept import outbox, sent
+
+EFFECT = ("before started", "within started", "after started", "after effect", "within record", "after record")
 
 
 def make(folder: Path) -> Any:
@@ -33,19 +33,20 @@ def keys(folder: Path) -> list[str]:
 
 
 def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(tmp_path: Path) -> None:
-    """Two visits with effects, four steps: 2 * 2 points before, 4 * 3 after, 4 * 2 of a snapshot."""
-    assert check_every_crash(make, tmp_path, probe=keys) == 24
+    """The header: 2 points; two visits with effects: 2 * 3; four steps: 4 * 3, and 4 * 2 of a snapshot."""
+    assert check_every_crash(make, tmp_path, probe=keys) == 28
 
 
 def test_an_effect_is_repeated_where_its_record_is_missing_and_nowhere_else(tmp_path: Path) -> None:
     repeated = {}
-    for point in OF_A_STEP:
+    for point in EFFECT:
         place = tmp_path / point.replace(" ", "-")
         crash_at(make, place, Crash(point, 1))
         run_to_end(make, place)
         repeated[point] = sent(place).count("run:work:1") - 1
     assert repeated == {
         "before started": 0,
+        "within started": 0,
         "after started": 0,
         "after effect": 1,
         "within record": 1,
@@ -55,8 +56,8 @@ def test_an_effect_is_repeated_where_its_record_is_missing_and_nowhere_else(tmp_
 
 def test_a_second_crash_during_the_resume_of_the_first(tmp_path: Path) -> None:
     expected = run_to_end(make, tmp_path / "whole", probe=keys)
-    for first in OF_A_STEP[2:]:
-        for second in OF_A_STEP[2:]:
+    for first in EFFECT:
+        for second in ("after effect", "within record", "after record"):
             place = tmp_path / f"{first}-{second}".replace(" ", "-")
             crash_at(make, place, Crash(first, 1))
             crash_at(make, place, Crash(second, 1))  # the first step of what was left
@@ -107,4 +108,3 @@ def test_what_a_killed_compaction_leaves_is_ignored_and_the_next_one_works(tmp_p
     assert len(left) == 1
     assert compact(tmp_path / RUN, keep=1)
     assert run_to_end(make, tmp_path).state.stage is Stage.DONE
-    assert OF_A_SNAPSHOT[0] == "within snapshot"

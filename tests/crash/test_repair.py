@@ -12,7 +12,7 @@ from typing import Any
 
 from graph_agent import Context, FakeLLM
 from graph_agent.llm.edits import Edit
-from graph_agent.testing.crash import check_every_crash
+from graph_agent.testing.crash import Crash, check_every_crash, crash_at, run_to_end
 from graph_agent.tools.workbench import Bench, workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
@@ -76,9 +76,20 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_repair_that_is_killed_anywhere_ends_as_one_that_is_not(tmp_path: Path) -> None:
-    """Eight steps, two of them with effects: 8 * 3 points, 2 * 2 more, and two snapshots."""
+    """Eight steps, two of them with effects: 8 * 3 points, 2 * 3 more; the header and the look; two snapshots."""
     killed = check_every_crash(make, tmp_path, probe=files, snapshots=(5,))
-    assert killed == 8 * 3 + 2 * 2 + 2
+    assert killed == 8 * 3 + 2 * 3 + 2 * 2 + 2
     final = files(tmp_path / "undisturbed")
     assert final["shop.py"] == b"def total(a, b):\n    return a + b\n"
     assert final["tax.py"] == FILES["tax.py"].encode()
+
+
+def test_a_repair_whose_resumes_are_killed_too_ends_the_same(tmp_path: Path) -> None:
+    """Three in a row: the edits are made and not recorded, the world is looked at, the edits are found in place."""
+    expected = run_to_end(make, tmp_path / "undisturbed", probe=files)
+    stages = [stage for _, stage, *_ in expected.trace]
+    for number, at in enumerate((at for at, stage in enumerate(stages, 1) if stage == "execute"), 1):
+        place = tmp_path / f"edits-{number}"
+        for crash in (Crash("after effect", at), Crash("after checked", 1), Crash("within record", 1)):
+            crash_at(make, place, crash)
+        assert run_to_end(make, place, probe=files) == expected

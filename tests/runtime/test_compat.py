@@ -9,8 +9,22 @@ from typing import Any
 
 import pytest
 
-from graph_agent import Graph, GraphState, Node, Pause, Run, RunMisfit, appended, migration, read_run, resume
-from tests.runtime.kept import bytes_of
+from graph_agent import (
+    Graph,
+    GraphState,
+    Node,
+    Pause,
+    Run,
+    RunMisfit,
+    appended,
+    compact,
+    fork,
+    migration,
+    read_run,
+    resume,
+)
+from tests.runtime.kept import bytes_of, interrupted, with_changes
+from tests.runtime.kept import graph as effectful
 
 
 class Then(StrEnum):
@@ -193,6 +207,52 @@ def test_the_workflow_has_a_version_of_its_own(folder: Path) -> None:
     assert (found.stage, notes) == (Renamed.WAITING, ("migrated: workflow 1 -> 2",))
 
 
+def test_both_versions_at_once_are_one_record(folder: Path) -> None:
+    graph = table(Renamed, THIRD, schema_version=3, workflow_version=2, migrations=(waiting, to_3, to_2))
+    found, notes = opened(folder, graph)
+    assert (found.stage, found.count) == (Renamed.WAITING, "10")
+    assert notes == tuple(f"migrated: {step}" for step in ("schema 1 -> 2", "schema 2 -> 3", "workflow 1 -> 2"))
+    assert [one["type"] for one in read_run(folder)[0]].count("migrated") == 1
+    with Run.open(folder, graph) as run:
+        assert run.notes == ()
+        run.answer({}, pause_id="run:1")
+        assert resume(run).stage is Renamed.END
+
+
+def test_a_migrated_run_is_compacted_and_forked_as_what_it_is_now(folder: Path) -> None:
+    opened(folder, third())
+    child = fork(folder, at=len(read_run(folder)[0]) - 1, new_id="child")
+    early = fork(folder, at=1, new_id="early")
+    compact(folder, keep=0)
+    for of in (folder, child, early):
+        found, notes = opened(of, third())
+        assert (found.count, found.log) == ("10", ("x",))
+        assert bool(notes) == (of == early), "what was forked before the migration is migrated on its own"
+        with Run.open(of, third()) as run:
+            run.answer({})
+            assert resume(run).stage is Then.END
+    compact(folder, keep=0)
+    header = read_run(folder)[0][0]
+    assert (header["schema_version"], header["state"]["count"]) == (3, "10")
+    assert opened(folder, third())[1] == ()
+
+
+def test_an_effect_in_flight_is_still_in_flight_after_a_migration(tmp_path: Path) -> None:
+    plain = interrupted(tmp_path)
+
+    @migration("schema", 1, 2)
+    def more(raw: dict[str, Any]) -> dict[str, Any]:
+        return {**raw, "need": 3}
+
+    migrated = with_changes(effectful(tmp_path), schema_version=2, migrations=(more,))
+    for _ in range(2):
+        with Run.open(plain, migrated) as run:
+            assert run.in_flight is not None
+            assert run.in_flight["key"] == "run:work:1"
+    with Run.open(plain, migrated) as run:
+        assert (resume(run).stage.value, run.state.need) == ("human", 3)
+
+
 def test_a_version_without_its_migration_is_refused_with_what_to_write(folder: Path) -> None:
     before = bytes_of(folder)
     graph = table(fields=THIRD, schema_version=3, migrations=(to_3,))
@@ -219,14 +279,26 @@ def makes_nonsense(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "a": "text"}
 
 
+@migration("schema", 1, 2)
+def loses_its_place(raw: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if name not in ("stage", "steps")}
+
+
+@migration("schema", 1, 2)
+def counts_anew(raw: dict[str, Any]) -> dict[str, Any]:
+    return {**raw, "steps": 0, "task_id": "other"}
+
+
 @pytest.mark.parametrize(
     ("step", "said"),
     [
+        (loses_its_place, "from 1 to 2 dropped stage, steps: return these fields too, they say where the run stands"),
+        (counts_anew, "from 1 to 2 changed task_id, steps: leave what the runtime counts as it is"),
         (raises, "the migration of the schema from 1 to 2 failed: KeyError('b')"),
         (returns_none, "the migration of the schema from 1 to 2 returned no dict"),
         (makes_nonsense, "state.a: expected int, got 'text' (str)"),
     ],
-    ids=["raises", "returns nothing", "does not fit"],
+    ids=["loses its place", "counts anew", "raises", "returns nothing", "does not fit"],
 )
 def test_a_migration_that_fails_leaves_the_run_as_it_was(folder: Path, step: Any, said: str) -> None:
     before = bytes_of(folder)

@@ -24,7 +24,7 @@ from graph_agent.runtime import checkpoint
 from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.reading import FILE
 from tests.runtime.counting import Count, Stage, counting, start
-from tests.runtime.kept import bytes_of, graph, interrupted, lines_of, run_on, sent, whole, with_changes
+from tests.runtime.kept import Died, bytes_of, graph, interrupted, lines_of, run_on, sent, whole, with_changes
 
 WAITS = with_changes(counting(tools=("hammer",), on_limit=Stage.HUMAN))
 
@@ -148,6 +148,35 @@ def test_a_compacted_run_is_the_same_and_goes_on(tmp_path: Path, keep: int) -> N
     assert compact(tmp_path / "run", keep=99)[0] == compact(tmp_path / "run", keep=99)[1]
 
 
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_compacted_run_is_forked_where_it_still_has_records_and_nowhere_else(tmp_path: Path, at: int) -> None:
+    parent = whole(tmp_path)
+    with Run.open(parent, counting()) as run:
+        straight = run.state
+    compact(parent, keep=2)
+    before = bytes_of(parent)
+    with pytest.raises(JournalError, match="the run run has no record 1: give one from 2 to 4"):
+        fork(parent, at=1, new_id="child")
+    with Run.open(fork(parent, at=at, new_id="child"), counting()) as run:
+        assert (run.state.steps, run.header["parent"]) == (at, {"run": "run", "seq": at})
+        assert resume(run).log == straight.log
+    with Run.open(fork(tmp_path / "child", at=at, new_id="grandchild"), counting()) as run:
+        assert (run.state.task_id, run.header["parent"]) == ("grandchild", {"run": "child", "seq": at})
+        assert resume(run).log == straight.log
+    assert bytes_of(parent) == before
+
+
+def test_a_run_with_a_torn_end_is_forked_from_what_is_whole(tmp_path: Path) -> None:
+    parent = whole(tmp_path)
+    (parent / FILE).write_bytes((parent / FILE).read_bytes()[:-9])
+    before = bytes_of(parent)
+    with pytest.raises(JournalError, match="has no record 4: give one from 0 to 3"):
+        fork(parent, at=4, new_id="child")
+    with Run.open(fork(parent, at=3, new_id="child"), counting()) as run:
+        assert (run.notes, resume(run).stage) == ((), Stage.DONE)
+    assert bytes_of(parent) == before
+
+
 def test_compacting_a_long_run_makes_it_short(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", counting(), start(task_id="run", need=200), durability="flush") as run:
         run_on(run)
@@ -251,6 +280,26 @@ def test_a_blob_is_on_the_disk_before_the_record_that_names_it(tmp_path: Path) -
         resume(run)
     assert found == [(True, 1)]
     assert read_run(tmp_path / "run")[0][1]["blobs"] == [read_run(tmp_path / "run")[1].raw["answer"]]
+
+
+def test_a_text_whose_record_was_never_written_is_kept_again_by_the_next_visit(tmp_path: Path) -> None:
+    def keeping(died: bool) -> Any:
+        def keeps(state: Count, ctx: Context) -> Any:
+            ref = ctx.keep("a long text")
+            if died:
+                raise Died
+            return {"count": 2, "answer": ref}
+
+        return counting(keeps)
+
+    with Run.create(tmp_path / "run", keeping(True), start(task_id="run")) as run, pytest.raises(Died):
+        resume(run)
+    left = bytes_of(tmp_path / "run" / "blobs")
+    with Run.open(tmp_path / "run", keeping(False)) as run:
+        final = resume(run)
+        assert run.read(str(final.answer)) == "a long text"
+    assert bytes_of(tmp_path / "run" / "blobs") == left
+    assert read_run(tmp_path / "run")[0][1]["blobs"] == [final.answer]
 
 
 def test_without_a_journal_a_text_has_the_same_reference_and_is_not_kept(tmp_path: Path) -> None:

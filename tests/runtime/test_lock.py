@@ -83,6 +83,53 @@ def test_a_child_that_is_started_while_it_is_held_does_not_hold_it_after_its_par
             child.kill()
 
 
+FORKS = """
+import os, sys, time
+from pathlib import Path
+from graph_agent.runtime.lock import Lock
+lock = Lock(Path(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    print(os.getpid(), lock.held, flush=True)
+    lock.release()
+    time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_does_not_hold_what_its_parent_holds(tmp_path: Path) -> None:
+    """Neither while the parent lives, when it could give it away, nor after it was killed, when it would keep it."""
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", FORKS, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child, held = parent.stdout.readline().split()
+        try:
+            assert held == "False"
+            with pytest.raises(RunBusy, match=f"process {parent.pid} "):
+                Lock(path)
+            parent.kill()
+            parent.wait()
+            os.kill(int(child), 0)  # it lives
+            Lock(path).release()
+        finally:
+            parent.kill()
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_what_was_given_back_is_free_though_a_copy_of_its_descriptor_is_open(tmp_path: Path) -> None:
+    """As in a child that is being started at that moment."""
+    lock = Lock(tmp_path / "lock")
+    copy = os.dup(lock._descriptor)
+    try:
+        lock.release()
+        Lock(tmp_path / "lock").release()
+    finally:
+        os.close(copy)
+
+
 def test_who_only_looks_keeps_nobody_out(tmp_path: Path) -> None:
     """A dead owner's name makes a look take the lock for an instant; an owner-to-be waits for that."""
     path = tmp_path / "lock"

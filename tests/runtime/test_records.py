@@ -72,6 +72,26 @@ def test_line_ends_that_are_gone_are_damage_and_no_unfinished_line():
         read_records(line_of(ONE) + line_of(TWO)[:-1] + line_of(THREE), "run")
 
 
+def test_a_line_end_that_is_gone_is_damage_though_the_line_after_it_is_torn():
+    glued = line_of(TWO)[:-1] + b" " + line_of(THREE)[:7]
+    for raw in (line_of(ONE) + glued, line_of(ONE) + glued + b"\n"):
+        with pytest.raises(JournalCorrupt) as error:
+            read_records(raw, "run")
+        assert error.value.line == 2
+
+
+@pytest.mark.parametrize("cut", range(2, 60))  # 1 is the line end
+def test_a_torn_line_that_has_checksums_of_its_own_in_it_is_torn_and_no_more(cut: int):
+    """A field of a state may have the name of ours."""
+    last = line_of({"seq": 2, "files": [{"name": "a", "crc": "x"}, {"name": "b", "crc": "00000000"}], "crc": "y"})
+    for end in (b"", b"\n", b"\0" * 9):
+        reading = read_records(line_of(ONE) + last[:-cut] + end, "run")
+        assert (reading.records, reading.good) == ((ONE,), len(line_of(ONE)))
+        assert reading.dropped
+    with pytest.raises(JournalCorrupt):
+        read_records(line_of(ONE) + last[:-cut] + b"\n" + line_of(TWO), "run")
+
+
 def test_garbage_between_whole_lines_is_an_error_with_its_line():
     with pytest.raises(JournalCorrupt, match="line 2: its checksum does not fit; the lines before it are whole"):
         read_records(line_of(ONE) + b"garbage\n" + line_of(TWO), "run")

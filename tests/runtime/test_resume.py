@@ -157,6 +157,34 @@ def test_an_asynchronous_run_goes_on_too(tmp_path: Path) -> None:
     assert (final.stage, final.steps) == (Stage.DONE, 4)
 
 
+@pytest.mark.parametrize(
+    ("policy", "stage", "keys"),
+    [("retry", Stage.DONE, ["run:work:1", "run:work:1", "run:work:3"]), ("ask", Stage.HUMAN, ["run:work:1"])],
+)
+def test_an_asynchronous_effect_in_flight_is_settled_like_any_other(
+    tmp_path: Path, policy: Any, stage: Stage, keys: list[str]
+) -> None:
+    async def work(state: Count, ctx: Context) -> Any:
+        await asyncio.sleep(0)
+        return outbox(tmp_path)(state, ctx)
+
+    def made(run: Any) -> Graph[Count]:
+        return with_changes(counting(run, effects=True, on_interrupted=policy), on_doubt=Stage.HUMAN)
+
+    async def dies(state: Count, ctx: Context) -> Any:
+        await work(state, ctx)
+        raise Died
+
+    async def on() -> Any:
+        with Run.create(tmp_path / "run", made(dies), start(task_id="run")) as run, pytest.raises(Died):
+            await aresume(run)
+        with Run.open(tmp_path / "run", made(work)) as run:
+            return await aresume(run)
+
+    assert asyncio.run(on()).stage is stage
+    assert sent(tmp_path) == keys
+
+
 class World:
     """Something outside that a look can see."""
 
