@@ -12,7 +12,7 @@ from inspect import isawaitable
 from typing import Any, Literal, Protocol, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Effect: TypeAlias = Literal["read", "write", "execute"]
+Effect: TypeAlias = Literal["read", "write", "execute", "external"]
 Finish: TypeAlias = Literal["stop", "length", "refused"]
 
 
@@ -195,6 +195,10 @@ def _nowhere(_: Any, /) -> None:
     """Outside a run."""
 
 
+def _unread(ref: str, /) -> str:
+    raise ContextError(f"there is no text under {ref[:80]!r}: this context belongs to no run")
+
+
 def blob_ref(text: str | bytes) -> str:
     """The reference of a text that is kept beside a run: the SHA-256 of its UTF-8, in hex."""
     from hashlib import sha256  # only who keeps something needs it
@@ -213,8 +217,8 @@ class Context:
 
     `policy`: the workflow's frozen rules. `key`: the idempotency key of this visit (the same on a retry or a resume).
     `note(text)` adds a line to the step's event. `reserve(n)` takes n turns for what must not be left half done.
-    `keep(text)` puts a large text beside the run's journal and returns its reference for the state; where there is no
-    journal it is the same reference, and the text is not kept.
+    `keep(text)` puts a large text beside the run's journal (or in memory, where a run has none) and returns its
+    reference for the state; `read(ref)` gives it back, word for word, or raises `BlobError`.
     """
 
     llm: Any = None
@@ -224,6 +228,7 @@ class Context:
     note: Callable[[str], None] = _nowhere
     reserve: Callable[[int], None] = _nowhere
     keep: Callable[[str], str] = blob_ref
+    read: Callable[[str], str] = _unread
 
     def bind(self, node: Declared, account: Account, state: Numbered) -> Context:
         """The node's own view: what is undeclared refuses, what is declared counts on `account`."""
@@ -276,6 +281,10 @@ class NodeContext(Context):
     @property
     def keep(self) -> Callable[[str], str]:
         return self._visit[0].keep
+
+    @property
+    def read(self) -> Callable[[str], str]:
+        return self._visit[0].read
 
 
 _new: Any = object.__new__

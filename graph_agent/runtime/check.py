@@ -233,8 +233,9 @@ def _owner_problems(graph: Graph[Any]) -> Iterator[str]:
         if isinstance(entry, Node | Pause) and not isinstance(entry.owns, str):
             for name in entry.owns:
                 owners.setdefault(name, []).append(stage_name(stage))
+    persons = {stage_name(stage) for stage, entry in graph.nodes.items() if isinstance(entry, Pause)}
     for name, stages in sorted(owners.items(), key=lambda item: str(item[0])):
-        if len(stages) > 1 and name not in graph.shared:
+        if len(stages) > 1 and name not in graph.shared and not persons.issuperset(stages):  # a person is one owner
             yield f"{name} is owned by {' and '.join(stages)}: give it one owner, or name it in shared"
 
 

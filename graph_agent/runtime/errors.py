@@ -27,6 +27,14 @@ class GraphError(GraphAgentError):
         self.problems = problems
 
 
+class PlanError(GraphAgentError, ValueError):
+    """Steps that can't be carried out; `problems` says why, one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
+
+
 class CodecError(GraphAgentError, ValueError):
     """Data that does not fit its type, or text that is not JSON; `path` says where."""
 

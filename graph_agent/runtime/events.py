@@ -68,6 +68,10 @@ class Journal(Protocol):
         """A large text is to be kept beside the run; returns its reference. Asked when a node calls `ctx.keep`."""
         ...
 
+    def read(self, ref: str, /) -> str:
+        """The text that was kept under a reference. Asked when a node calls `ctx.read`."""
+        ...
+
 
 def trace_line(event: Event) -> str:
     """One line for a person: `  3 | plan -> execute | 1 turn | plan is followed by execute`."""

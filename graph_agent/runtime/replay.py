@@ -26,6 +26,7 @@ from graph_agent.runtime.played import Models, NotRecorded, Played, Tools, diffe
 from graph_agent.runtime.records import Record
 from graph_agent.runtime.run import arun_graph, run_graph
 from graph_agent.runtime.state import GraphState
+from graph_agent.runtime.texts import Texts
 
 HOW_TO_RECORD = "runs that are made with GRAPH_AGENT_RECORD=1 are recorded"
 
@@ -68,7 +69,9 @@ def replay_step(
         text = f"step {step} asked a model or tools, and what they answered was not recorded"
         raise JournalError(f"{text}: {HOW_TO_RECORD}")
     has_tools = entry.tools or calls.left
-    ctx = Context(llm=Models(models), tools=Tools(calls, entry, tools) if has_tools else None, policy=policy)
+    texts = Texts(behind=blobs.read)
+    own_tools = Tools(calls, entry, tools) if has_tools else None
+    ctx = Context(llm=Models(models), tools=own_tools, policy=policy, keep=texts.keep, read=texts.read)
     event = _ran(graph, entry, state, ctx)
     found = [*models.wrong, *calls.wrong]
     if event is not None:

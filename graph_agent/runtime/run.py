@@ -17,6 +17,7 @@ from graph_agent.runtime.errors import ArgumentError, RunError, StepLimitReached
 from graph_agent.runtime.events import Event, Journal
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.runtime.state import GraphState
+from graph_agent.runtime.texts import Texts
 from graph_agent.runtime.visit import Visit
 
 S = TypeVar("S", bound=GraphState)
@@ -99,7 +100,7 @@ def stream(
 ) -> Iterator[Event]:
     """The same run as an iterator: one event a step. The last `event.state` is the result."""
     check_state(graph, state)
-    fuse = _fuse(max_steps)
+    ctx, fuse = keeping(ctx, journal), _fuse(max_steps)
     while state.stage in graph.runs_on:
         if not fuse:
             raise _burnt(state)
@@ -116,10 +117,13 @@ def stream(
 
 
 def keeping(ctx: Context, journal: Journal | None) -> Context:
-    """The context whose `keep` leads to the journal, unless its maker said where it leads."""
-    if journal is None or ctx.keep is not NO_CONTEXT.keep:
+    """The context whose `keep` and `read` lead to the journal, unless its maker said where they lead."""
+    if ctx.keep is not NO_CONTEXT.keep:
         return ctx
-    return replace(ctx, keep=lambda text: journal.keep(text))
+    if journal is None:
+        texts = Texts()
+        return replace(ctx, keep=texts.keep, read=texts.read)
+    return replace(ctx, keep=lambda text: journal.keep(text), read=lambda ref: journal.read(ref))
 
 
 def _fuse(max_steps: int) -> int:
