@@ -11,10 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 _LONGEST_LINE = 2_000
 _MOST_PLACES = 200
