@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         LimitReached as LimitReached,
         NodeError as NodeError,
         PatchError as PatchError,
+        PlanError as PlanError,
         RouteError as RouteError,
         RunAbsent as RunAbsent,
         RunBusy as RunBusy,
@@ -77,7 +78,10 @@ if TYPE_CHECKING:
     from graph_agent.runtime.run import arun_graph as arun_graph, run_graph as run_graph, stream as stream
     from graph_agent.runtime.state import GraphState as GraphState, appended as appended, described as described
     from graph_agent.tools.fake import FakeTools as FakeTools
+    from graph_agent.runtime.dag import layers as layers
+    from graph_agent.runtime.texts import Texts as Texts
     from graph_agent.tools.toolbox import Toolbox as Toolbox
+    from graph_agent.workflows.research.offline import ExtractiveLLM as ExtractiveLLM
 
 _MODULES = {
     "llm.ask": "aask ask",
@@ -94,8 +98,8 @@ _MODULES = {
     "runtime.codec": "decode encode json_schema",
     "runtime.compat": "migration",
     "runtime.errors": "AnswerError ArgumentError BlobError CheckpointAbsent CheckpointCorrupt CheckpointError "
-    "CodecError GraphError InDoubt JournalCorrupt JournalError LimitReached NodeError PatchError RouteError RunAbsent "
-    "RunBusy RunError RunMisfit StateError StepLimitReached",
+    "CodecError GraphError InDoubt JournalCorrupt JournalError LimitReached NodeError PatchError PlanError RouteError "
+    "RunAbsent RunBusy RunError RunMisfit StateError StepLimitReached",
     "runtime.events": "Event trace_line",
     "runtime.fanout": "Outcome Token afan_out fan_out",
     "runtime.forks": "compact fork",
@@ -106,7 +110,10 @@ _MODULES = {
     "runtime.run": "arun_graph run_graph stream",
     "runtime.state": "GraphState appended described",
     "tools.fake": "FakeTools",
+    "runtime.dag": "layers",
+    "runtime.texts": "Texts",
     "tools.toolbox": "Toolbox",
+    "workflows.research.offline": "ExtractiveLLM",
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -24,6 +24,7 @@ from graph_agent.runtime.jsontext import is_unicode
 
 COMMANDS = {
     "repair": "turn a failing test into a verified patch",
+    "research": "answer a question from documents, with citations that were read back",
     "resume": "go on with a run that stopped, wherever it stopped",
     "answer": "answer a run that waits for a person, and go on",
     "show": "say where a run stands, why, and what it asks",
@@ -42,6 +43,8 @@ COMMANDS = {
     "check": "check the table of a graph: all problems at once",
     "explore": "walk every run of a graph and hold it to laws",
     "grade": "run your tests of a router on each mutant of it",
+    "calibrate": "judge the judge on samples: what it lets pass, what it blocks, what to turn",
+    "serve-judge": "serve a judge over HTTP on this machine",
 }
 
 
@@ -116,7 +119,7 @@ def _open_streams() -> None:
 def _say(message: str, code: int, status: str, as_json: bool) -> int:
     print(f"graph_agent: {message}", file=sys.stderr)
     if as_json:
-        from graph_agent.cli.report import print_json
+        from graph_agent.cli.printing import print_json
 
         print_json({"status": status, "exit_code": code, "error": message})
     return code

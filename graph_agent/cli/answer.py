@@ -8,6 +8,7 @@ breaks a rule are refused, and nothing has changed. Exit codes as of repair.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from graph_agent.cli.kept import add_run_options, kept_run
 from graph_agent.cli.resume import add_ways_of_going_on
@@ -15,8 +16,6 @@ from graph_agent.cli.session import session_of
 from graph_agent.protocols import Context
 from graph_agent.runtime.answer import pause_id
 from graph_agent.runtime.journal import Run
-from graph_agent.workflows.repair.graph import GRAPH
-from graph_agent.workflows.repair.state import TaskState
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +30,9 @@ def run(options: argparse.Namespace) -> int:
     session, state = session_of(options, kept)
     pause = pause_id(state) if options.pause is None else str(options.pause)
     patch = session.checked_answer(state, options.fields, pause)
-    llm = session.model(state)
+    llm = session.desk.model(state)
 
-    def begin(run: Run[TaskState], ctx: Context) -> None:
+    def begin(run: Run[Any], ctx: Context) -> None:
         session.answer(run, ctx, patch, pause)
 
-    return session.go_on(Run.open(kept.folder, GRAPH), llm, begin)
+    return session.go_on(Run.open(kept.folder, session.desk.graph), llm, begin)

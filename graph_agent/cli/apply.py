@@ -12,7 +12,7 @@ from graph_agent.cli.applying import apply_patch_of, hashes_before, is_applied
 from graph_agent.cli.bench import kept_setup
 from graph_agent.cli.exits import DONE, UsageError
 from graph_agent.cli.kept import add_run_options, command_line, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.cli.runfolder import RunFolder
 from graph_agent.protocols import GraphAgentError, ToolError
 from graph_agent.tools.paths import WorkspaceError

@@ -12,20 +12,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from graph_agent.cli.kept import Kept
+from graph_agent.cli.kept import Kept, SetupError
 from graph_agent.cli.models import ModelChoice
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.codec import decode, encode
 from graph_agent.runtime.errors import CodecError
 from graph_agent.runtime.jsontext import dumps
 from graph_agent.tools.command import Isolation
 from graph_agent.tools.workbench import Bench
 from graph_agent.workflows.repair.policy import EvaluationPolicy
-
-
-class SetupError(GraphAgentError):
-    """What a run was set up with is gone, or is not what it was."""
 
 
 @dataclass(frozen=True, kw_only=True)

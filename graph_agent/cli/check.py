@@ -9,7 +9,7 @@ import argparse
 
 from graph_agent.cli.exits import DONE, FAILED, UsageError
 from graph_agent.cli.graph import graph_of
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.runtime.errors import GraphError
 
 

@@ -10,7 +10,7 @@ import argparse
 
 from graph_agent.cli.exits import DONE, UsageError
 from graph_agent.cli.kept import add_run_options, folder_of
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.runtime.forks import compact
 
 

@@ -8,7 +8,7 @@ from types import FrameType
 
 from graph_agent.protocols import GraphAgentError
 
-DONE, FAILED, USAGE, WAITING, FUSE = 0, 1, 2, 3, 4
+DONE, FAILED, USAGE, WAITING, FUSE, PARTIAL = 0, 1, 2, 3, 4, 5
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from graph_agent.cli.exits import DONE, FAILED, UsageError
 from graph_agent.cli.graph import graph_of, named_in
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.runtime.errors import StateError
 from graph_agent.runtime.graph import Graph, stage_name
 from graph_agent.testing.exploring import explore

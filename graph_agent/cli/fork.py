@@ -8,29 +8,16 @@ from __future__ import annotations
 import argparse
 import secrets
 from datetime import UTC, datetime
-from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
-from graph_agent.cli.applying import hashes_after
+from graph_agent.cli.desk import fill_fork
 from graph_agent.cli.exits import DONE, UsageError
-from graph_agent.cli.kept import WORKFLOWS, Kept, add_run_options, command_line, kept_run
-from graph_agent.cli.report import print_json
-from graph_agent.cli.runfolder import MOST_NAME, RunFolder
-from graph_agent.protocols import GraphAgentError, ToolError
-from graph_agent.runtime.blobs import Blobs
-from graph_agent.runtime.codec import decode
-from graph_agent.runtime.errors import BlobError, CodecError
+from graph_agent.cli.kept import WORKFLOWS, add_run_options, command_line, kept_run
+from graph_agent.cli.printing import print_json
+from graph_agent.cli.runfolder import MOST_NAME
 from graph_agent.runtime.fold import at_step
 from graph_agent.runtime.forks import fork
 from graph_agent.runtime.reading import run_folder
-from graph_agent.tools.paths import WorkspaceError
-from graph_agent.tools.workbench import copy_workspace
-from graph_agent.workflows.repair.state import TaskState
-
-
-class NotForked(GraphAgentError):
-    """No new run was made."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     child.mkdir(mode=0o700)
     try:
         if kept.folded.header["workflow"] in WORKFLOWS:
-            _fill(kept, raw, child)
+            fill_fork(kept, raw, child)
         fork(kept.folder, at=seq, new_id=name)
     except BaseException:
         rmtree(child, ignore_errors=True)
@@ -64,22 +51,3 @@ def run(options: argparse.Namespace) -> int:
 
 def _name(parent: str) -> str:
     return f"{parent[:MOST_NAME].rstrip('-.')}-fork-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-def _fill(kept: Kept, raw: dict[str, Any], child: Path) -> None:
-    """The workspace as it was at that step: the original, and what the run had written by then, from its blobs."""
-    try:
-        state: TaskState = decode(kept.graph.state, raw, "state")
-    except CodecError as error:
-        raise NotForked(f"the state at that step does not fit the code of today: {error}") from error
-    old, new = RunFolder(kept.folder, child), RunFolder(child, child)
-    blobs = Blobs(kept.folder / "blobs")
-    first = {file.path: file.sha256 for file in state.baseline}
-    try:
-        copy_workspace(old.original, new.original)
-        copy_workspace(old.original, new.workspace)
-        for path, after in hashes_after(state).items():
-            if after != first.get(path):
-                (new.workspace / path).write_bytes(blobs.read_bytes(after))
-    except (WorkspaceError, ToolError, BlobError) as error:
-        raise NotForked(f"the workspace can't be made as it was: {error}") from error

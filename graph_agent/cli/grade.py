@@ -20,7 +20,7 @@ from typing import Any
 
 from graph_agent.cli.exits import DONE, FAILED, UsageError
 from graph_agent.cli.graph import named_in
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.mutation import MutationError
 from graph_agent.testing.grading import Grade, graded
 from graph_agent.testing.mutants import RouterMutant, mutate_router

@@ -17,7 +17,7 @@ from graph_agent.view.drawing import dot, mermaid
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("graph", metavar="GRAPH", help="repair, or module:NAME of your own")
+    parser.add_argument("graph", metavar="GRAPH", help="repair, research, or module:NAME of your own")
     parser.add_argument("--format", choices=("mermaid", "dot"), default="mermaid")
     parser.add_argument(
         "--fallbacks", action="store_true", help="draw the edges of on_limit, on_error and on_doubt too"
@@ -30,7 +30,10 @@ def run(options: argparse.Namespace) -> int:
     return DONE
 
 
-NAMED = {"repair": "graph_agent.workflows.repair.graph:GRAPH"}
+NAMED = {
+    "repair": "graph_agent.workflows.repair.graph:GRAPH",
+    "research": "graph_agent.workflows.research.graph:GRAPH",
+}
 
 
 def graph_of(name: str) -> Graph[Any]:

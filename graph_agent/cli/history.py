@@ -8,7 +8,7 @@ from typing import Any
 
 from graph_agent.cli.exits import DONE, UsageError
 from graph_agent.cli.kept import Kept, add_run_options, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.protocols import Json
 from graph_agent.runtime.errors import nearest
 from graph_agent.runtime.fold import at_step

@@ -14,6 +14,7 @@ from typing import Any
 from graph_agent.cli.exits import UsageError
 from graph_agent.cli.graph import graph_of
 from graph_agent.cli.runfolder import runs_folder
+from graph_agent.protocols import GraphAgentError
 from graph_agent.runtime.compat import fitted
 from graph_agent.runtime.errors import RunAbsent, nearest
 from graph_agent.runtime.fold import Folded
@@ -21,7 +22,14 @@ from graph_agent.runtime.graph import Graph
 from graph_agent.runtime.reading import FILE, read_run
 from graph_agent.runtime.records import Record
 
-WORKFLOWS = {"TaskState": "repair"}  # the state's class, as a header names it, to the name of the graph
+WORKFLOWS = {
+    "TaskState": "repair",
+    "ResearchState": "research",
+}  # the state's class, as a header names it, to the name of the graph
+
+
+class SetupError(GraphAgentError):
+    """What a run was set up with is gone, or is not what it was."""
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

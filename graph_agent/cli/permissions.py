@@ -7,7 +7,7 @@ import shutil
 
 from graph_agent.cli.exits import DONE
 from graph_agent.cli.graph import graph_of
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.view.permissions import permissions, permissions_data
 
 

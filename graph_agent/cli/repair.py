@@ -17,7 +17,8 @@ from graph_agent.cli.bench import about_of
 from graph_agent.cli.exits import UsageError
 from graph_agent.cli.models import add_model_options, choice_of, model_of
 from graph_agent.cli.options import setup_of, state_of
-from graph_agent.cli.report import as_text, visible
+from graph_agent.cli.printing import as_text, visible
+from graph_agent.cli.repair_desk import RepairDesk
 from graph_agent.cli.runfolder import RunFolder, new_run, runs_folder
 from graph_agent.cli.session import Session
 from graph_agent.runtime.journal import Run
@@ -66,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     except BaseException:  # Ctrl-C too: there is nothing yet to go on with
         folder.remove()
         raise
-    return Session(options=options, setup=setup, folder=folder).go_on(begun, llm)
+    desk = RepairDesk(options=options, setup=setup, folder=folder)
+    return Session(options=options, desk=desk).go_on(begun, llm)
 
 
 def _filled(folder: RunFolder) -> tuple[str, ...]:

@@ -1,30 +1,20 @@
-"""Watch the repair graph run on a scripted model and pretended tools: no disk, no network, no test is run.
-
-The graph, the routes, the policy and the guard are the real ones; only what the model answers and the tools return is
-written down below. The first correction is wrong, so the loop goes round once.
-"""
+"""A simulated repair: what its model answers and its tools return. The first correction is wrong: it goes round once."""
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from graph_agent.cli.exits import DONE, WAITING
 from graph_agent.llm.edits import Edit
 from graph_agent.llm.fake import FakeLLM
 from graph_agent.protocols import Context
-from graph_agent.runtime.events import Event
-from graph_agent.runtime.run import run_graph
 from graph_agent.tools.command import CommandResult
 from graph_agent.tools.fake import FakeTools
 from graph_agent.tools.files import FileInfo, FileText, Found, sha256
 from graph_agent.tools.linetrace import Trace
 from graph_agent.tools.textedit import TextEdit, Version, edited, file_diff
 from graph_agent.tools.workspace import Changed
-from graph_agent.view.steps import steps_table
-from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
-from graph_agent.workflows.repair.state import Plan, Repair, Stage, TaskState
+from graph_agent.workflows.repair.state import Plan, Repair, TaskState
 
 CODE = '''\
 def total(prices, discount):
@@ -40,20 +30,6 @@ def test_ten_percent_off():
 WRONG = Edit(path="shop.py", old="sum(prices) - discount", new="sum(prices) * discount")
 RIGHT = Edit(path="shop.py", old="sum(prices) - discount", new="sum(prices) * (100 - discount) / 100")
 TESTS = Command(argv=("python3", "-m", "pytest", "-q"))
-
-
-def add_options(_: argparse.ArgumentParser) -> None:
-    """It has none."""
-
-
-def run(_: argparse.Namespace) -> int:
-    events: list[Event] = []
-    state, ctx = simulated_repair()
-    with ctx.llm:
-        final = run_graph(GRAPH, state, ctx, on_event=events.append)
-    print(steps_table(events, before=state))
-    print(f"\n{final.stage}: {final.route_reason}")
-    return DONE if final.stage is Stage.DONE else WAITING
 
 
 def simulated_repair() -> tuple[TaskState, Context]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from graph_agent.cli.bench import kept_setup
-from graph_agent.cli.exits import DONE, UsageError
-from graph_agent.cli.kept import Kept, add_run_options, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.exits import UsageError
+from graph_agent.cli.kept import Kept
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.runtime.errors import nearest
 from graph_agent.runtime.graph import Graph, Node, stage_name
 from graph_agent.workflows.repair.graph import GRAPH
@@ -20,15 +20,8 @@ from graph_agent.workflows.repair.state import TaskState, Verification
 WRITING = ("edit_file", "restore_file")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_run_options(parser)
-    parser.add_argument("--file", metavar="PATH", help="this file alone")
-
-
-def run(options: argparse.Namespace) -> int:
-    kept = kept_run(options)
-    if kept.workflow != "repair":
-        raise UsageError(f"{kept.folder.name} is a run of {kept.workflow}: only a repair changes files")
+def tell(options: argparse.Namespace, kept: Kept) -> None:
+    """Print it. Raises `UsageError` for a file that was not changed."""
     state: TaskState = kept.state
     paths = list(dict.fromkeys(change.path for change in state.changes))
     if options.file is not None:
@@ -43,7 +36,6 @@ def run(options: argparse.Namespace) -> int:
         print_json({"run": kept.folder.name, "may_write": _may_write(kept), "files": told})
     else:
         print(visible("\n".join(_text(kept, state, told))))
-    return DONE
 
 
 def _of_file(state: TaskState, path: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from graph_agent.cli.bench import kept_setup
+from graph_agent.cli.desk import desk_of
 from graph_agent.cli.exits import DONE, FAILED
 from graph_agent.cli.kept import add_run_options, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.replay import replay_step
 
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     kept = kept_run(options)
-    graph, policy = kept.graph, kept_setup(kept).policy
+    graph, policy = kept.graph, desk_of(options, kept).policy
     found = replay_step(kept.records, Blobs(kept.folder / "blobs"), graph, options.at, policy=policy)
     if options.json:
         data: dict[str, Any] = {"run": kept.folder.name, "step": found.step, "stage": found.stage}

@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import shlex
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from graph_agent.cli.bench import Setup
-from graph_agent.cli.exits import DONE, FAILED, FUSE, WAITING
-from graph_agent.cli.onward import NO_HELD_OUT, Way
+from graph_agent.cli.onward import NO_HELD_OUT
+from graph_agent.cli.outcome import Outcome
+from graph_agent.cli.printing import Way, way_data, way_lines
 from graph_agent.cli.runfolder import RunFolder
-from graph_agent.runtime.errors import JournalError, RunError, StepLimitReached
 from graph_agent.verify.report import Verdict
 from graph_agent.workflows.repair.policy import EvaluationPolicy
 from graph_agent.workflows.repair.state import Check, Stage, TaskState, Verification
-
-
-@dataclass
-class Outcome:
-    """How a run ended: by itself, with an error, or interrupted (the exit code).
-
-    `applied`: the files brought to the workspace; `refused`: why a verified patch was not.
-    """
-
-    state: TaskState
-    error: RunError | JournalError | OSError | None = None
-    interrupted: int = 0
-    applied: tuple[str, ...] = ()
-    refused: str = ""
-
-    @property
-    def code(self) -> int:
-        if self.interrupted:
-            return self.interrupted
-        if self.error is not None:
-            return FUSE if isinstance(self.error, StepLimitReached) else FAILED
-        if self.refused:
-            return FAILED
-        return {Stage.DONE: DONE, Stage.HUMAN: WAITING}.get(self.state.stage, FAILED)
-
-    @property
-    def status(self) -> str:
-        if self.interrupted:
-            return "interrupted"
-        return {DONE: "done", WAITING: "human", FUSE: "fuse"}.get(self.code, "failed")
-
-    @property
-    def title(self) -> str:
-        return {"human": "waiting for a person", "fuse": "stopped by the last fuse"}.get(self.status, self.status)
-
-    @property
-    def reason(self) -> str:
-        state = self.state
-        if self.interrupted and state.stage not in (Stage.DONE, Stage.HUMAN, Stage.FAILED):
-            return f"during {state.stage.value}, after {state.steps} steps, all of which are kept"
-        if self.error is not None:
-            return str(self.error)
-        return f"verified, but not applied: {self.refused}" if self.refused else state.route_reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,24 +36,9 @@ class Report:
         return [NO_HELD_OUT] if verified and not self.setup.policy.holdout else []
 
 
-def print_report(report: Report, options: argparse.Namespace) -> None:
-    """On stderr, in a line, why the run is not done; on stdout the report, whose last line is how to go on."""
-    outcome = report.outcome
-    blocks = [] if options.json else [_diff(outcome, report.diff), _evidence(outcome.state, report.setup.policy)]
-    for block in filter(None, blocks):
-        print(f"\n{visible(block)}")
-    sys.stdout.flush()  # so that the line below stands below
-    if outcome.code:
-        print(visible(f"graph_agent: {outcome.title}: {outcome.reason}"), file=sys.stderr, flush=True)
-    if options.json:
-        print_json(_data(report))
-    else:
-        print(f"\n{visible(_ending(report))}")
-
-
-def visible(text: str) -> str:
-    """The text with nothing in it that a terminal would obey."""
-    return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
+def blocks_of(report: Report) -> list[str]:
+    """What stands above the ending."""
+    return [_diff(report.outcome, report.diff), _evidence(report.outcome.state, report.setup.policy)]
 
 
 def _diff(outcome: Outcome, diff: str) -> str:
@@ -151,7 +90,7 @@ def _isolation(verification: Verification) -> str:
     return "none: confinement by rules, not a sandbox" if "none" in found or not found else found
 
 
-def _ending(report: Report) -> str:
+def ending_of(report: Report) -> str:
     outcome, folder = report.outcome, report.folder
     state = outcome.state
     at = f" at {state.came_from.value}" if state.stage is Stage.HUMAN and state.came_from else ""
@@ -186,15 +125,7 @@ def plan_lines(state: TaskState) -> list[str]:
     return lines
 
 
-def way_lines(ways: list[Way]) -> list[str]:
-    return [line for way in ways for line in (f"to {way.words}:", f"  {way.command}")]
-
-
-def way_data(ways: list[Way]) -> list[dict[str, str]]:
-    return [{"to": way.words, "command": way.command} for way in ways]
-
-
-def _data(report: Report) -> dict[str, Any]:
+def data_of(report: Report) -> dict[str, Any]:
     outcome, folder = report.outcome, report.folder
     state, verification = outcome.state, outcome.state.verification
     return {
@@ -230,21 +161,3 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "guard": list(verification.findings),
         "isolation": verification.isolation,
     }
-
-
-def print_json(data: dict[str, Any]) -> None:
-    """On one line. A byte that is no UTF-8, as in a file's name, shows as a backslash escape."""
-    print(json.dumps(_whole(data), ensure_ascii=True, allow_nan=False, separators=(",", ":")))
-
-
-def _whole(data: Any) -> Any:
-    if isinstance(data, str):
-        return as_text(data)
-    if isinstance(data, dict):
-        return {key: _whole(value) for key, value in data.items()}
-    return [_whole(value) for value in data] if isinstance(data, list | tuple) else data
-
-
-def as_text(text: str) -> str:
-    """A byte that is no UTF-8, as in a file's name, as a backslash escape."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

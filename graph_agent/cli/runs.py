@@ -11,7 +11,7 @@ from typing import Any
 
 from graph_agent.cli.exits import DONE
 from graph_agent.cli.kept import WORKFLOWS, add_place_options, newest_first
-from graph_agent.cli.report import print_json
+from graph_agent.cli.printing import print_json
 from graph_agent.cli.runfolder import runs_folder
 from graph_agent.runtime.errors import JournalError
 from graph_agent.runtime.lock import holder

@@ -10,22 +10,17 @@ import argparse
 import sys
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from graph_agent.cli.applying import is_applied
-from graph_agent.cli.bench import SetupError, kept_setup
+from graph_agent.cli.desk import Told, desk_of
 from graph_agent.cli.exits import DONE
-from graph_agent.cli.kept import WORKFLOWS, Kept, add_run_options, kept_run
-from graph_agent.cli.onward import NO_HELD_OUT, Way, ways_on
-from graph_agent.cli.report import plan_lines, print_json, visible, way_data, way_lines
-from graph_agent.cli.runfolder import RunFolder
+from graph_agent.cli.kept import WORKFLOWS, Kept, SetupError, add_run_options, kept_run
+from graph_agent.cli.outcome import Outcome
+from graph_agent.cli.printing import Way, print_json, visible, way_data, way_lines
 from graph_agent.runtime.answer import pause_id, question
 from graph_agent.runtime.errors import RunMisfit
 from graph_agent.runtime.fold import STEPS
 from graph_agent.runtime.lock import holder
-from graph_agent.workflows.repair.graph import GRAPH
-from graph_agent.workflows.repair.state import Stage
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """`asks`: the question of a pause, `plan` the lines of what is to be approved.
+    """`asks`: the question of a pause, `told`: what its workflow has to say.
 
     `ways`: how to go on, the likeliest last, unless a process works on it now.
     """
@@ -54,8 +49,7 @@ class Standing:
     held_by: str | None
     pause: str = ""
     asks: str = ""
-    retries: str = ""
-    plan: list[str] = field(default_factory=list)
+    told: Told = field(default_factory=Told)
     warnings: list[str] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
 
@@ -69,19 +63,17 @@ def _standing(options: argparse.Namespace, kept: Kept) -> Standing:
     if kept.folded.header["workflow"] not in WORKFLOWS:
         return replace(plain, warnings=["it is a run of a graph of your own: go on with it in Python, with resume"])
     try:
-        state, setup = kept.state, kept_setup(kept)
+        state, desk = kept.state, desk_of(options, kept)
     except (SetupError, RunMisfit) as error:
         return replace(plain, warnings=[str(error)])
-    applied = is_applied(RunFolder(kept.folder, Path(setup.source)), state)
-    waits = state.stage is Stage.HUMAN
+    outcome, told = Outcome(desk.graph, state), desk.told(state)
     return Standing(
         held_by=held_by,
-        pause=pause_id(state) if waits else "",
-        asks=question(GRAPH, state).text if waits else "",
-        retries=f", {state.retries} of {state.max_retries} retries",
-        plan=plan_lines(state),
-        warnings=[] if setup.policy.holdout else [NO_HELD_OUT],
-        ways=[] if held_by else ways_on(options, setup, kept.folder.name, state, applied=applied),
+        pause=pause_id(state) if outcome.waits else "",
+        asks=question(desk.graph, state).text if outcome.waits else "",
+        told=told,
+        warnings=told.warnings,
+        ways=[] if held_by else desk.ways(outcome, brief=False),
     )
 
 
@@ -118,7 +110,7 @@ def _text(kept: Kept, standing: Standing) -> str:
         f"{kept.folder.name}: {_status(kept, standing)}, at {raw['stage']}{came_from}",
         f"why: {raw['route_reason'] or 'it has only begun'}",
         f"since: {_since(kept)}",
-        f"spent: {raw['steps']} steps, {raw['spent_turns']}{limit} turns{standing.retries}",
+        f"spent: {raw['steps']} steps, {raw['spent_turns']}{limit} turns{standing.told.spent}",
     ]
     if calls["model_calls"]:
         lines.append("models: {model_calls} calls, {tokens_in} tokens in, {tokens_out} out".format(**calls))
@@ -126,7 +118,7 @@ def _text(kept: Kept, standing: Standing) -> str:
     lines.append(f"kept in {kept.folder}")
     if standing.pause:
         lines.append(f"it asks (pause {standing.pause}): {standing.asks}")
-    lines += standing.plan
+    lines += standing.told.lines
     return "\n  ".join([*lines, *way_lines(standing.ways)])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from graph_agent.cli.exits import DONE
 from graph_agent.cli.kept import add_run_options, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.runtime.events import step_line
 from graph_agent.runtime.fold import STEPS
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graph_agent.cli.exits import DONE, FAILED
 from graph_agent.cli.kept import WORKFLOWS, Kept, add_run_options, folder_of, kept_run
-from graph_agent.cli.report import print_json, visible
+from graph_agent.cli.printing import print_json, visible
 from graph_agent.runtime.blobs import Blobs
 from graph_agent.runtime.errors import BlobError, JournalError, RunMisfit
 from graph_agent.runtime.forks import blobs_named

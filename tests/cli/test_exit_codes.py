@@ -158,7 +158,7 @@ def test_the_last_fuse_is_4(
 ) -> None:
     """The fuse follows from the retries, so that only a fault in the graph could burn it: here it is set by hand."""
     workspace(tmp_path / "ws")
-    monkeypatch.setattr("graph_agent.cli.session.most_steps", lambda state: 3)
+    monkeypatch.setattr("graph_agent.cli.repair_desk.most_steps", lambda state: 3)
     words = ["--test", UNITTEST, "--isolation", "none", "--run-dir", str(tmp_path / "kept")]
     assert main(["repair", str(tmp_path / "ws"), *words]) == 4
     out, err = capsys.readouterr()

@@ -257,7 +257,7 @@ def test_the_last_line_after_the_last_fuse_goes_on(
 ) -> None:
     shop(tmp_path / "ws")
     with monkeypatch.context() as short:
-        short.setattr("graph_agent.cli.session.most_steps", lambda state: 3)
+        short.setattr("graph_agent.cli.repair_desk.most_steps", lambda state: 3)
         assert main(words_of(tmp_path)) == 4
     last = capsys.readouterr().out.splitlines()[-1]
     assert main(shlex.split(last)[3:]) == 0
