@@ -1,4 +1,4 @@
-"""A simulated repair: what its model answers and its tools return. The first correction is wrong: it goes round once."""
+"""A simulated repair: what its model answers and its tools return. The first correction is wrong: one more round."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ _SYNONYMS = """
     | choose pick select | big large size | length size character long | error exception failure | fix repair mend
     | show display print | argument parameter | pay cost price fee | folder directory | evaluate compute
     | differ different | supersede replace obsolete | publish release | decide decision | approve approval
-    | happen occur | inspect examine check | fit contain carry bear | belong have | turn cause make become | responsible owner own | empty zero | due within
+    | happen occur | inspect examine check | fit contain carry bear
+    | belong have | turn cause make become | responsible owner own | empty zero | due within
 """
 
 

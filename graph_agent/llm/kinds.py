@@ -24,7 +24,7 @@ def _either(*patterns: str) -> re.Pattern[str]:
 
 _PERIOD = _any_of("what\\s(?:time|date|year|month|day|weekday)s? which\\s(?:time|date|year|month|day|weekday)s?")
 _MEASURED = "(?:number|maximum|minimum|limit|port|size|length|age|price|cost|percentage)"
-_QUANTITY = r"\b(?:what|which) (?:distance|weight|speed|charge|temperature|height|depth|width|pressure|voltage|share|rate)\b"
+_QUANTITY = r"\b(?:what|which) (?:distance|weight|speed|charge|temperature|height|depth|width|pressure|rate|share)\b"
 ASKED: dict[Kind, re.Pattern[str]] = {
     "count": _either(_any_of(r"how\smany wie\s?viele combien\sde cuánt[oa]s"), r"(?:多少|几)(?=[^\W\d_])"),
     "length": _either(_any_of(r"how\s(?:long|old|often|soon) wie\s(?:lange|oft|alt)"), "多久|多长"),
@@ -77,7 +77,7 @@ _DURATION = _either(
     ),
 )
 _SIZE = _either(
-    _OF + _any_of("people persons? heads? met(?:re|er)s? kilomet(?:re|er)s? centimet(?:re|er)s? feet foot miles? inches"),
+    _OF + _any_of("people persons? heads? (?:kilo|centi|milli)?met(?:re|er)s? feet foot miles? inches"),
     _OF + _any_of("litres? liters? kilograms? kilos? tons? tonnes? degrees?"),
     _OF + _any_of("[kmgt]i?b bytes? bits? characters? lines? rows? items? entries pages? m cm km pixels? percent"),
     r"\d\s*%|\d\s*[kmgt]i?b\b",

@@ -229,12 +229,17 @@ def _chosen(fitting: list[_Candidate], most: int) -> tuple[list[_Candidate], tup
         against = [conflict for other in chosen if (conflict := _conflict(other, candidate))]
         old = candidate.superseded and current and not against
         weak = chosen and candidate.score < CLOSE * chosen[0].score and not against
-        again = any(_alike(other, candidate) > 0.8 for other in chosen) and not against
+        again = any(_says_as_much(other, candidate) for other in chosen) and not against
         if old or weak or again or len(chosen) >= most:
             continue
         chosen.append(candidate)
         conflicts += against
     return chosen, tuple(conflicts)
+
+
+def _says_as_much(first: _Candidate, second: _Candidate) -> bool:
+    one, two = first.quote.text, second.quote.text
+    return _alike(first, second) > 0.8 or one in two or two in one
 
 
 def _conflict(first: _Candidate, second: _Candidate) -> Conflict | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 class Sourced:
     """`source` names where the text is from, such as a document's path; "" for a source that is the call itself.
 
-    `span` is the place in it ("12-18", lines from 1), `heading` what it stands under there, `version` the SHA-256 of the whole source, `summary` what the
-    tool itself says of the text in a sentence, and `caveat` what nobody should quote it without, such as that the
-    document was superseded. "" for what there is none of.
+    `span` is the place in it ("12-18", lines from 1), `heading` what it stands under there, `version` the SHA-256 of
+    the whole source, `summary` what the tool itself says of the text in a sentence, and `caveat` what nobody should
+    quote it without, such as that the document was superseded. "" for what there is none of.
     """
 
     text: str

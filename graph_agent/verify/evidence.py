@@ -21,15 +21,17 @@ _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 
 def evidence_problems(text: str, evidence: Mapping[str, str]) -> tuple[str, ...]:
     """What does not hold of a result, given the full text of each piece of evidence by its id."""
-    found = [problem for one in statements(text) for problem in statement_problems(one, evidence)]
-    return (*found, *_block_problems(text, evidence))
+    said = statements(text)
+    found = [problem for one in said for problem in statement_problems(one, evidence)]
+    alone = set(marks(text).unknown(set(evidence))) - {name for one in said for name in one.cites}
+    return (*found, *(_unknown(one, evidence) for one in sorted(alone)), *_block_problems(text, evidence))
 
 
 def statement_problems(statement: Statement, evidence: Mapping[str, str]) -> Iterator[str]:
     """What does not hold of one statement: an id that is none, a quote or a number that is not in what it cites."""
     unknown = [one for one in statement.cites if one not in evidence]
     for one in unknown:
-        yield f"there is no evidence {one}{nearest(one, evidence)}: cite what there is, of {_listed(evidence)}"
+        yield _unknown(one, evidence)
     cited = {one: evidence[one] for one in statement.cites if one in evidence}
     if unknown or not cited:
         return
@@ -42,6 +44,10 @@ def statement_problems(statement: Statement, evidence: Mapping[str, str]) -> Ite
     there = frozenset[str]().union(*(numbers(text) | numbers(folded(text)) for text in cited.values()))
     for number in sorted(numbers(statement.text) - there):
         yield f"the number {number} does not occur in {' or '.join(cited)}: cite where it stands, or leave it out"
+
+
+def _unknown(name: str, evidence: Mapping[str, str]) -> str:
+    return f"there is no evidence {name}{nearest(name, evidence)}: cite what there is, of {_listed(evidence)}"
 
 
 def _block_problems(text: str, evidence: Mapping[str, str]) -> Iterator[str]:

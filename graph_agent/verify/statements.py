@@ -82,6 +82,10 @@ class _Piece:
     number: int = 0
     cites: bool = False
 
+    @property
+    def written(self) -> str:
+        return f"> {self.text}" if self.quoted else self.text
+
 
 def statements(text: str) -> tuple[Statement, ...]:
     """All statements of a result, in order."""
@@ -183,7 +187,7 @@ def _with_stray_marks(pieces: list[_Piece]) -> list[_Piece]:
     kept: list[_Piece] = []
     ahead = ""
     for piece in pieces:
-        alone = bool(_cites(piece.text)) and not _SAYS_SOMETHING.search(without_marks(piece.text))
+        alone = _cites(piece.written) and not _SAYS_SOMETHING.search(without_marks(piece.written))
         if alone and kept:
             kept[-1].text += f" {piece.text}"
         elif alone:
@@ -200,14 +204,14 @@ def _cites(text: str) -> bool:
 
 
 def _statement(piece: _Piece) -> Statement | None:
-    written = f"> {piece.text}" if piece.quoted else piece.text
-    found = marks(written)
-    said = without_marks(written).removeprefix("> " if piece.quoted else "").strip()
-    if not (found.ids or found.malformed or piece.quoted) and _leads_in(said):
+    found = marks(piece.written)
+    said = without_marks(piece.written).removeprefix("> " if piece.quoted else "").strip()
+    uncited = not (found.ids or found.malformed or piece.quoted)
+    if not _SAYS_SOMETHING.search(said) or (uncited and _leads_in(said)):
         return None
     quotes = (_unwrapped(said),) if piece.quoted else quotes_of(said)
     malformed = tuple(one for one in found.malformed if not found.ids or not any(one in quote for quote in quotes))
-    return Statement(text=said, quotes=quotes, cites=found.ids, malformed=malformed, written=written)
+    return Statement(text=said, quotes=quotes, cites=found.ids, malformed=malformed, written=piece.written)
 
 
 def _leads_in(said: str) -> bool:

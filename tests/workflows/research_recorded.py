@@ -72,7 +72,9 @@ def _moved(context: Any) -> Move:
             return _call("read_document", path=path, start=place[0], end=place[1]) if place else _search(step)
     if step == "wind":
         lines = [f"{_sentence(found[path], 'The goods hoist is stopped')}" for path in READS[step]]
-        return _said(*lines, f"The two sources contradict each other [{', '.join(found[p]['id'] for p in READS[step])}].")
+        return _said(
+            *lines, f"The two sources contradict each other [{', '.join(found[p]['id'] for p in READS[step])}]."
+        )
     if step == "stake":
         return _said(_sentence(found["snow-record.html"], "The snow stake is read every"))
     return _said(*(line for one in context["results"] for line in one["text"].split("\n\n")))

@@ -212,6 +212,7 @@ def sourced(value: Any) -> Sourced:
 
 
 def _shown(one: Evidence, text: str, policy: ResearchPolicy) -> dict[str, Any]:
-    told = {"id": one.id, "by": one.by, "source": one.place, "heading": one.heading, "summary": one.summary, "caveat": one.caveat}
+    told = {"id": one.id, "by": one.by, "source": one.place}
+    told |= {name: getattr(one, name) for name in ("heading", "summary", "caveat")}
     told["text"] = shortened(text, policy.most_shown)
     return {name: value for name, value in told.items() if value}
