@@ -1,7 +1,8 @@
 """The command line, `python3 -m graph_agent COMMAND`: one file a command.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 128 and the number of a signal. The
-rule: what was asked for goes to stdout, what went wrong to stderr; with `--json` stdout has one JSON object alone.
+Exit codes: 0 done, 1 failed, 2 usage, 3 waiting for a person, 4 the last fuse, 5 a partial answer, 128 and the number
+of a signal. The rule: what was asked for goes to stdout, what went wrong to stderr; with `--json` stdout has one JSON
+object alone.
 """
 
 from __future__ import annotations

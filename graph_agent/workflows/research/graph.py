@@ -22,6 +22,8 @@ def research_graph(tools: Iterable[str] = DOCUMENT_TOOLS, *, effects: bool = Fal
     """
     names = tuple(tools)
     look_at = tuple(name for name in names if name == "read_document")
+    finishing = {"goal", "plan", "plan_no", "blocked", "cursor", "results", "evidence", "verdicts", "rounds",
+                 "max_rounds"}  # fmt: skip
     asked = {"approval", "decisions", "goal", "notes", "max_rounds", "max_replans", "max_turns", "give_up"}
     return Graph(
         state=ResearchState,
@@ -48,8 +50,7 @@ def research_graph(tools: Iterable[str] = DOCUMENT_TOOLS, *, effects: bool = Fal
             ),
             Stage.VERIFY: Node(
                 nodes.verify,
-                reads={"goal", "plan", "plan_no", "cursor", "results", "evidence", "verdicts", "rounds", "max_rounds",
-                       "replans", "max_replans", "approval"},
+                reads={"plan", "plan_no", "cursor", "results", "evidence", "verdicts", "rounds", "approval"},
                 owns={"verdicts", "rounds", "reasons"},
                 model=True,
                 metered=False,  # what evidence costs is not the agent's spending; rounds bound it
@@ -65,14 +66,14 @@ def research_graph(tools: Iterable[str] = DOCUMENT_TOOLS, *, effects: bool = Fal
             ),
             Stage.FINALIZE: Node(
                 nodes.finalize,
-                reads={"plan", "plan_no", "cursor", "results", "evidence", "verdicts", "rounds"},
+                reads=finishing,
                 owns={"answer"},
                 to=routes.route_after_finalize,
                 exits={Stage.DONE, Stage.PARTIAL, Stage.HUMAN},
             ),
             Stage.GIVE_UP: Node(
                 nodes.give_up,
-                reads={"plan", "plan_no", "cursor", "results", "evidence", "verdicts", "rounds"},
+                reads=finishing,
                 owns={"answer"},
                 to=routes.route_after_give_up,
                 exits={Stage.PARTIAL},

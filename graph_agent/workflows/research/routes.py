@@ -43,7 +43,7 @@ def route_after_verify(state: ResearchState) -> Route:
     if verdict is None or not state.holds:
         return Route(Stage.FINALIZE, _counted(state, "the verdict is missing or malformed, so nothing new counts"))
     passed = verdict.status == "PASS"
-    if passed and state.is_last and not verdict.refuted:
+    if passed and state.is_last:
         return Route(Stage.FINALIZE, _counted(state, verdict.reason))
     if state.rounds >= state.max_rounds:
         return Route(Stage.FINALIZE, _counted(state, f"the rounds are spent; {verdict.reason}"))

@@ -321,9 +321,9 @@ class ResearchState(GraphState):
 
     @property
     def is_complete(self) -> bool:
-        """Every layer of the plan passed, the last of them in the latest round, and nothing was refuted."""
+        """Every layer of the plan passed, the last of them in the latest round."""
         verdict = self.verdict
-        if verdict is None or not self.holds or verdict.status != "PASS" or verdict.refuted:
+        if verdict is None or not self.holds or verdict.status != "PASS":
             return False
         passed = {one.cursor for one in self.verdicts if one.plan == self.plan_no and one.status == "PASS"}
         return self.is_last and passed == set(range(self.cursor + 1))

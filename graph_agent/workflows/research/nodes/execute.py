@@ -25,9 +25,8 @@ Carried: TypeAlias = "tuple[Result, tuple[Evidence, ...]]"
 def execute(state: ResearchState, ctx: Context) -> dict[str, Any]:
     """A result for each step that needs one. Where a judge could not tell, nothing is done again."""
     notes = _taken_up(state, ctx)
-    before = replace(state, evidence=(*state.evidence, *notes))
-    todo = list(_to_run(before))
-    carried = _carried(before, ctx, todo) if todo else []
+    todo = list(_to_run(state))
+    carried = _carried(state, ctx, todo, notes) if todo else []
     results = tuple(result for result, _ in carried)
     evidence = (*notes, *(one for _, some in carried for one in some))
     return {"results": results, "evidence": evidence} if results or evidence else {}
@@ -58,9 +57,11 @@ def _to_run(state: ResearchState) -> Iterator[tuple[Step, int]]:
             yield step, latest[step.id].attempt + 1
 
 
-def _carried(state: ResearchState, ctx: Context, todo: list[tuple[Step, int]]) -> list[Carried]:
+def _carried(
+    state: ResearchState, ctx: Context, todo: list[tuple[Step, int]], notes: tuple[Evidence, ...]
+) -> list[Carried]:
     policy: ResearchPolicy = ctx.policy
-    first = first_id(state, policy)
+    first = first_id(state, policy) + len(notes)
     jobs: dict[str, Callable[[], Carried]] = {}
     found: dict[str, Carried] = {}
     for place, (step, attempt) in enumerate(todo):
@@ -69,7 +70,7 @@ def _carried(state: ResearchState, ctx: Context, todo: list[tuple[Step, int]]) -
             found[step.id] = (replace(kept, plan=state.plan_no, step=step.id, attempt=0, goal=step.goal, kept=True), ())
             continue
         may_act = step.id not in state.asks or state.layer_fingerprint in state.approval
-        work = Work(state, ctx, step, attempt, first + place * policy.most_calls, may_act)
+        work = Work(state, ctx, step, attempt, first + place * policy.most_calls, may_act, notes)
         jobs[step.id] = partial(carry_out, work)
     reading = [step for step, _ in todo if step.id in jobs and _only_reads(step, policy)]
     outcomes = fan_out([jobs[step.id] for step in reading], workers=policy.workers, job_timeout=policy.step_timeout)

@@ -116,6 +116,8 @@ def _caveats(state: ResearchState) -> Iterator[str]:
     """What passed with a doubt, what a person accepted, and what a cited source says of itself."""
     for verdict in state.verdicts:
         if verdict.plan == state.plan_no and verdict.status == "PASS":
+            if verdict.refuted:
+                yield f"what the plan rested on is refuted: {verdict.refuted}"
             for one in verdict.items:
                 if one.status == "insufficient_evidence":
                     yield f"the evidence is insufficient for: {one.criterion}"

@@ -43,7 +43,7 @@ _WORD = re.compile(r"^\s*(INSUFFICIENT|BLOCKED|REFUTES)\s*[:\uff1a]\s*(.*)$", re
 
 @dataclass
 class Work:
-    """A step under way. Evidence gets ids from `first` on."""
+    """A step under way. Evidence gets ids from `first` on; `notes` is what a person has just added."""
 
     state: ResearchState
     ctx: Context
@@ -51,6 +51,7 @@ class Work:
     attempt: int
     first: int
     may_act: bool
+    notes: tuple[Evidence, ...] = ()
     evidence: list[Evidence] = field(default_factory=list)
     shown: list[dict[str, Any]] = field(default_factory=list)
     wrong_calls: int = 0
@@ -176,7 +177,11 @@ def _evidence_before(work: Work) -> list[dict[str, Any]]:
     state = work.state
     cited = {name for one in state.accepted[-IN_FULL:] for name in marks(one.text).ids}
     mine = (state.plan_no, work.step.id)
-    told = [one for one in state.evidence if one.id in cited or (one.plan, one.step) == mine or one.by == "person"]
+    told = [
+        one
+        for one in (*state.evidence, *work.notes)
+        if one.id in cited or (one.plan, one.step) == mine or one.by == "person"
+    ]
     latest = [one for one in told if not one.empty][-MOST_BEFORE:]
     return [_shown(one, _text(work.ctx, one), work.policy) for one in latest]
 
