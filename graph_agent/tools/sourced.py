@@ -5,7 +5,19 @@ The rule: `text` is what was read, word for word, so that a quote of it can be l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+from graph_agent.protocols import GraphAgentError
+from graph_agent.runtime.jsontext import quote
+
+
+class NoText(GraphAgentError, TypeError):
+    """A tool gave something that can't be written down, so nobody could cite it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +41,33 @@ class Sourced:
     def place(self) -> str:
         """As it stands in a list of sources: "guide.md:12-18"."""
         return ":".join(filter(None, (self.source, self.span)))
+
+
+def sourced(tool: str, value: Any) -> Sourced:
+    """What a tool gave, as a text: a text as it is, data as JSON, nothing as "". Raises `NoText`."""
+    if isinstance(value, Sourced):
+        return value
+    if isinstance(value, str):
+        return Sourced(text=value)
+    plain = _plain(tool, value)
+    return Sourced(text="" if plain in (None, [], {}) else json.dumps(plain, ensure_ascii=False, indent=1))
+
+
+def _plain(tool: str, value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Enum():
+            return _plain(tool, value.value)
+        case PurePath():
+            return value.as_posix()
+        case Mapping():
+            return {str(name): _plain(tool, one) for name, one in value.items()}
+        case list() | tuple():
+            return [_plain(tool, one) for one in value]
+        case Set():
+            return sorted((_plain(tool, one) for one in value), key=repr)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(tool, getattr(value, field.name)) for field in fields(value)}
+    allowed = "return a text, JSON data, a dataclass, or a Sourced"
+    raise NoText(f"{tool} gave {quote(value)}, which can't be written down: {allowed}")

@@ -7,17 +7,14 @@ run; what the state and the prompt hold of it is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graph_agent.llm.ask import AskError, ask
 from graph_agent.llm.moves import Call, Delivery, Move, arguments_of, move_problem
 from graph_agent.protocols import Context, Request, ToolResult
-from graph_agent.runtime.codec import encode
 from graph_agent.runtime.errors import BlobError, nearest
-from graph_agent.runtime.jsontext import dumps
-from graph_agent.tools.sourced import Sourced
+from graph_agent.tools.sourced import Sourced, sourced
 from graph_agent.verify.citations import marks
 from graph_agent.workflows.research.nodes.memory import IN_FULL, gist_of, told_results
 from graph_agent.workflows.research.policy import ResearchPolicy, ToolCard
@@ -38,7 +35,7 @@ CUT = " [... cut]"
 MOST_BEFORE = 12
 """Pieces of earlier evidence that a prompt gets, the latest."""
 
-_WORD = re.compile(r"^\s*(INSUFFICIENT|BLOCKED|REFUTES)\s*[:\uff1a]\s*(.*)$", re.MULTILINE)
+_WORD = re.compile(r"^[\s>*_-]*(INSUFFICIENT|BLOCKED|REFUTES)[*_]*\s*[:\uff1a][*_]*\s*(.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -195,25 +192,12 @@ def _text(ctx: Context, evidence: Evidence) -> str:
 
 def _keep(work: Work, call: Call, found: ToolResult) -> None:
     failed = "" if found.error is None else f"{call.tool} failed: {found.error}"
-    text = sourced(found.value) if found.ok else Sourced(text="")
+    text = sourced(call.tool, found.value) if found.ok else Sourced(text="")
     name = f"E{work.first + len(work.evidence)}"
     made = replace(evidence_of(work.ctx, name, call.tool, text, failed), plan=work.state.plan_no, step=work.step.id)
     work.evidence.append(made)
     whole = text.text if not made.empty else made.digest
     work.shown.append(_shown(made, whole, work.policy) | {"arguments": arguments_of(call.args)})
-
-
-def sourced(value: Any) -> Sourced:
-    """What a tool gave, as a text with a source: a text as it is, other data as JSON."""
-    if isinstance(value, Sourced):
-        return value
-    if isinstance(value, str):
-        return Sourced(text=value)
-    if value is None or value == () or value == [] or value == {}:
-        return Sourced(text="")
-    if isinstance(value, Mapping):
-        value = dict(value)
-    return Sourced(text=dumps(encode(value)))
 
 
 def _shown(one: Evidence, text: str, policy: ResearchPolicy) -> dict[str, Any]:
