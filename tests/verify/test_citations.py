@@ -78,6 +78,10 @@ def test_marks_go_with_the_blank_before_them_and_malformed_ones_stay() -> None:
     assert without_marks("It is 25 [E3-E1] `x[E1]`.") == "It is 25 [E3-E1] `x[E1]`."
 
 
+def test_a_mark_that_comes_of_taking_one_out_goes_too() -> None:
+    assert without_marks("so [E[E1]2] it is") == "so it is"
+
+
 def test_only_blocks_are_taken_out_where_spans_are_to_stay() -> None:
     text = "`span`\n```\nblock\n```\nend"
     assert without_blocks(text).split() == ["`span`", "end"]

@@ -98,6 +98,16 @@ def test_an_unknown_id_is_told_with_those_that_there_are() -> None:
     assert problem.endswith("E12 and 8 more")
 
 
+def test_with_an_unknown_id_nothing_else_is_looked_for() -> None:
+    (problem,) = evidence_problems('It says "25 or so" in 999 places [E1] [E9].', EVIDENCE)
+    assert problem.startswith("there is no evidence E9")
+
+
+def test_an_unknown_id_that_stands_with_no_statement_is_told_too() -> None:
+    (problem,) = evidence_problems("[E9] [E8]\n\n---\n", {"E8": "x"})
+    assert problem.startswith("there is no evidence E9")
+
+
 QUOTES = [
     ("E1", "limit is  25 steps", Verdict.PASS),
     ("E1", "steps by default", Verdict.PASS),

@@ -177,6 +177,11 @@ def test_the_criterion_s_own_words_around_an_off_topic_quote_do_not_help() -> No
     assert judged("says how long finished runs are kept", '"Finished runs are kept for 30 days" [E1].') == YES
 
 
+def test_what_says_far_more_than_it_quotes_is_not_borne_out() -> None:
+    more = "and nobody need worry, since archives, backups, mirrors and snapshots preserve everything else"
+    assert judged("says how long finished runs are kept", f'They tell of "finished runs kept", {more} [E1].') == DOUBT
+
+
 def test_words_by_chance_in_many_quotes_do_not_add_up() -> None:
     output = "\n\n".join(f"> The {word} stands in the corner. [E1]" for word in ("colour", "weight", "hoist", "winter"))
     assert judged("speaks of the colour and the weight of the hoist in winter", output) == DOUBT
