@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graph_agent.llm.asking import asked
+from graph_agent.llm.asking import LIGHT, asked
 from graph_agent.llm.moves import Call, Delivery, Move, args_of
 from graph_agent.llm.offline import OfflineError
 from graph_agent.llm.quotes import Passage, Quotes, best_quotes
@@ -78,8 +78,10 @@ def _plan(context: Mapping[str, Any]) -> Plan:
         looked = [first, f"Look further down in the documents: {question}"]
         goal = first if first in accepted else looked[min(failed, 1)]
         query = {"query": question, "limit": WIDEST if failed else FIRST}
-        done_when = ["at least 1 cited statement", f"speaks of: {question}"]
-        if asked(question).wants in _WANTS_A_NUMBER:
+        what = asked(question)
+        subject = ", ".join(what.words(term for term in what.terms if term not in LIGHT)) or question
+        done_when = ["at least 1 cited statement", f"speaks of: {subject}"]
+        if what.wants in _WANTS_A_NUMBER:
             done_when.append("gives a number")
         tool, args = (SEARCH, args_of(query)) if can_search else ("", ())
         step = Step(id=f"s{number}", kind="work", goal=goal, done_when=tuple(done_when), tool=tool, args=args)
