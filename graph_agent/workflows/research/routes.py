@@ -176,6 +176,9 @@ def refuse_answer(state: ResearchState) -> str | None:
     replanned = decided == "plan" or _goal_changed(state)
     if replanned and state.rounds >= state.max_rounds:
         return f"{state.rounds} of {state.max_rounds} rounds are spent: raise max_rounds too"
+    failed = state.verdict is not None and state.verdict.scope == "global" and not _goal_changed(state)
+    if replanned and failed and state.replans >= state.max_replans:
+        return f"{state.replans} of {state.max_replans} replans are spent: raise max_replans too"
     if state.stage is Stage.APPROVE:
         return (
             None if replanned or not _waiting(state) else f"it waits for approval of {_waiting(state)}: {_ways(state)}"
