@@ -112,12 +112,12 @@ def _named(choice: ModelChoice) -> Any:
 
         if not choice.name:
             raise UsageError("a server has many models: say which with --model-name or GRAPH_AGENT_LLM_MODEL")
-        return ChatLLM(model, choice.name, _key(model))
+        return ChatLLM(model, choice.name, key_for(model))
     close = nearest(model, ("offline", "replay:FILE", "http://"))
     raise UsageError(f"--model {model!r} is unknown{close}: give offline, a URL that starts with http, or replay:FILE")
 
 
-def _key(url: str) -> str | None:
+def key_for(url: str) -> str | None:
     """GRAPH_AGENT_LLM_KEY; OPENAI_API_KEY goes to its owner's servers alone, whatever else is asked."""
     owners = re.match(r"https://([\w-]+\.)*openai\.com(:\d+)?(/|$)", url, re.IGNORECASE)
     return os.environ.get("GRAPH_AGENT_LLM_KEY") or (os.environ.get("OPENAI_API_KEY") if owners else None)
