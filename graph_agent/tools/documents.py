@@ -176,6 +176,8 @@ class Documents:
                 continue
             if place.kind == "link" and behind(self._root, place).kind == "link":
                 self._left_out.append(f"{place.name} is a link that leads out of the folder.")
+            elif len(place.name.splitlines()) > 1:  # no line could name it
+                self._left_out.append(f"{quoted(place.name)} has a line break in its name: rename it.")
             elif place.kind == "file":
                 found.append(place)
         return sorted(found, key=lambda place: place.name)

@@ -38,8 +38,14 @@ _CHINESE = """
 的 了 吗 呢 是 和 与 或 被 把 在 会 要
 """
 
+_JAPANESE = """
+どのくらい どれくらい どのような でしょうか ましたか ませんか ますか ですか ました ください です ます
+いくつ いくら どこ だれ なぜ どう どの どれ どんな いつ 誰 何(?=[\u30a0-\u30ff]) 何[年人個回本日月歳度枚]
+の は が を に
+"""
+
 FUNCTION_WORDS = frozenset(_WORDS.split())
-CHINESE = re.compile("|".join(_CHINESE.split()))
+UNSPACED = re.compile("|".join((_CHINESE + _JAPANESE).split()))
 """Longer ones first, as a pattern that cuts a run of characters."""
 
 _IRREGULAR = """

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from graph_agent.protocols import GraphAgentError
-from graph_agent.runtime.jsontext import quote
+from graph_agent.runtime.jsontext import is_unicode, quote
 
 
 class NoText(GraphAgentError, TypeError):
@@ -45,12 +45,22 @@ class Sourced:
 
 def sourced(tool: str, value: Any) -> Sourced:
     """What a tool gave, as a text: a text as it is, data as JSON, nothing as "". Raises `NoText`."""
-    if isinstance(value, Sourced):
-        return value
-    if isinstance(value, str):
-        return Sourced(text=value)
-    plain = _plain(tool, value)
-    return Sourced(text="" if plain in (None, [], {}) else json.dumps(plain, ensure_ascii=False, indent=1))
+    if not isinstance(value, Sourced):
+        value = Sourced(text=value if isinstance(value, str) else _data(tool, value))
+    for field in fields(value):
+        said: Any = getattr(value, field.name)
+        if not isinstance(said, str) or not is_unicode(said):
+            what = "a text that is no Unicode" if isinstance(said, str) else "no text"
+            raise NoText(f"{tool} gave {quote(said)} as {field.name}, {what}: give a str of whole characters")
+    return value
+
+
+def _data(tool: str, value: Any) -> str:
+    try:
+        plain = _plain(tool, value)
+        return "" if plain in (None, [], {}) else json.dumps(plain, ensure_ascii=False, indent=1)
+    except RecursionError as error:
+        raise NoText(f"{tool} gave data that contains itself, or is too deep to be written down: give less") from error
 
 
 def _plain(tool: str, value: Any) -> Any:

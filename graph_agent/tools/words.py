@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from unicodedata import decimal, normalize
 
-from graph_agent.tools.functionwords import CHINESE, FUNCTION_WORDS, IRREGULAR
+from graph_agent.tools.functionwords import FUNCTION_WORDS, IRREGULAR, UNSPACED
 from graph_agent.tools.sentences import Sentence, sentences
 
 __all__ = ["EXAMPLES", "Sentence", "content_terms", "numbers", "sentences", "terms"]
@@ -82,7 +82,7 @@ def _pairs(run: str) -> tuple[str, ...]:
 
 
 def _content_pairs(run: str) -> list[str]:
-    pieces = [piece for piece in CHINESE.split("".join(run.split())) if piece]
+    pieces = [piece for piece in UNSPACED.split("".join(run.split())) if piece]
     alone = len(pieces) == 1
     return [pair for piece in pieces if alone or len(piece) > 1 for pair in _pairs(piece)]
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from graph_agent.runtime.errors import nearest
 from graph_agent.tools.words import numbers
 from graph_agent.verify.citations import code_blocks, marks
 from graph_agent.verify.report import Verdict
-from graph_agent.verify.statements import Statement, statements
+from graph_agent.verify.statements import Statement, asides, quotes_of, statements
 
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 
@@ -24,7 +25,8 @@ def evidence_problems(text: str, evidence: Mapping[str, str]) -> tuple[str, ...]
     said = statements(text)
     found = [problem for one in said for problem in statement_problems(one, evidence)]
     alone = set(marks(text).unknown(set(evidence))) - {name for one in said for name in one.cites}
-    return (*found, *(_unknown(one, evidence) for one in sorted(alone)), *_block_problems(text, evidence))
+    found += [_unknown(one, evidence) for one in sorted(alone)]
+    return (*found, *_block_problems(text, evidence), *_aside_problems(text, evidence))
 
 
 def statement_problems(statement: Statement, evidence: Mapping[str, str]) -> Iterator[str]:
@@ -41,8 +43,11 @@ def statement_problems(statement: Statement, evidence: Mapping[str, str]) -> Ite
             apart = ", each piece by itself" if _ELLIPSIS.search(quote) else ""
             how = f"quote word for word{apart}, or cite where it stands"
             yield f"the quote {_short(quote)!r} does not stand in {where}: {how}"
-    there = frozenset[str]().union(*(numbers(text) | numbers(folded(text)) for text in cited.values()))
-    for number in sorted(numbers(statement.text) - there):
+    given = numbers(statement.text)
+    if not given:  # most have none, and a source may be long
+        return
+    there = _numbers_in(cited)
+    for number in sorted(given - there):
         yield f"the number {number} does not occur in {' or '.join(cited)}: cite where it stands, or leave it out"
 
 
@@ -58,6 +63,27 @@ def _block_problems(text: str, evidence: Mapping[str, str]) -> Iterator[str]:
             where = " or ".join(cited) or "any evidence"
             what = f"the block {_short(folded(block))!r}"
             yield f"{what} does not stand in {where}: quote it word for word, or leave it out"
+
+
+def _aside_problems(text: str, evidence: Mapping[str, str]) -> Iterator[str]:
+    """A heading has no citation of its own either: what it quotes and its numbers stand in something that is cited."""
+    cited = {one: evidence[one] for one in marks(text).ids if one in evidence}
+    for said in asides(text):
+        for number in sorted(numbers(said) - _numbers_in(cited)):
+            yield f"the number {number} of {_short(said)!r} occurs in nothing that is cited: leave it out there"
+        for quote in quotes_of(said):
+            if all(check_quote(one, quote, cited) is not Verdict.PASS for one in cited):
+                yield f"the quote {_short(quote)!r} of a heading stands in nothing that is cited: leave it out there"
+
+
+def _numbers_in(cited: Mapping[str, str]) -> frozenset[str]:
+    return frozenset[str]().union(*map(_numbers_of, cited.values()))
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(text: str) -> frozenset[str]:
+    """Of a source: as it is broken into lines, and as one. Kept, since each statement looks at them."""
+    return numbers(text) | numbers(folded(text))
 
 
 def check_quote(evidence_id: str, quote: str, evidence: Mapping[str, str]) -> Verdict:

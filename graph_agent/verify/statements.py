@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from graph_agent.verify.citations import marks, without_blocks, without_code, without_marks
 
@@ -35,6 +36,7 @@ EXAMPLES: tuple[tuple[str, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], .
 
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\(?(?P<number>\d{1,3})[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s*#{1,6}(?:\s|$)")
+_NUMBERED = re.compile(r"^[#\s*_|]*(?:(?:[^\W\d]+ )?\(?(?:\d{1,2}\.?)+[.):]?(?=[\s*_]|$))?")
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _QUOTE = re.compile(  # bounded, since an opening mark that is never closed is looked at to the end
@@ -95,6 +97,14 @@ def statements(text: str) -> tuple[Statement, ...]:
         for sentence in ([piece.text] if piece.quoted else _sentences(piece.text))
     ]
     return tuple(said for piece in _with_stray_marks(sentences) if (said := _statement(piece)))
+
+
+def asides(text: str) -> tuple[str, ...]:
+    """Headings and heads of tables, less the number that they begin with: what is written and is no statement."""
+    lines = without_blocks(text).split("\n")
+    found = (line for line, below in pairwise([*map(str.strip, lines), ""]) if line and _is_heading(line, below))
+    told = (_NUMBERED.sub("", without_marks(one)).strip(" *_|") for one in found)
+    return tuple(one for one in told if _SAYS_SOMETHING.search(one))
 
 
 def quotes_of(text: str) -> tuple[str, ...]:

@@ -28,13 +28,13 @@ FIRST, WIDER, WIDEST = 4, 8, 14
 """Passages that a search asks for: at first, when those were not enough, and by a plan after one that failed."""
 
 _PARTS = re.compile(
-    r"(?<=[?\uff1f])\s*|\s*;\s+|\n+"
+    r"(?<=[?\uff1f])\s*|\s*;\s+|[^\S\n]*\n\s*(?!(?-i:[a-z\s]))"  # a line that goes on in small letters was wrapped
     r"|\s*,?\s+(?:and also|and)\s+(?=(?:how|what|when|where|which|who|why|is|are|does|do|can)\b)",
     re.IGNORECASE,
 )
 _AND = re.compile(r"^(?:and|also)\s+", re.IGNORECASE)
 _WANTS_A_NUMBER = ("count", "length", "size", "number")
-_HIT = re.compile(r"^(?:\d+\. )?(.+):(\d+)-(\d+)(?= |$)", re.MULTILINE)
+_HIT = re.compile(r"(.+?):(\d+)-(\d+) \(.*")
 
 
 class ExtractiveLLM:
@@ -114,7 +114,7 @@ def _next_call(context: Mapping[str, Any], question: str, evidence: Any) -> Call
     tools = {tool["name"] for tool in context.get("tools", ())}
     if READ not in tools or SEARCH not in tools:
         return None
-    found = [hit for one in evidence if one["by"] == SEARCH for hit in _HIT.findall(one["text"])]
+    found = [hit for one in evidence if one["by"] == SEARCH for hit in _hits(one["text"])]
     read = {one["source"] for one in evidence if one["by"] == READ}
     unread = [hit for hit in dict.fromkeys(found) if f"{hit[0]}:{hit[1]}-{hit[2]}" not in read]
     if unread:
@@ -125,6 +125,15 @@ def _next_call(context: Mapping[str, Any], question: str, evidence: Any) -> Call
     if again and max(asked, default=0) < WIDER:
         return Call(tool=SEARCH, args=args_of({"query": question, "limit": WIDER if asked else FIRST}))
     return None
+
+
+def _hits(told: str) -> Iterator[tuple[str, str, str]]:
+    """The places that a search found: they stand first, a line each, and what the passages say is none."""
+    for line in told.split("\n"):
+        hit = _HIT.fullmatch(line)
+        if hit is None:
+            return
+        yield hit[1], hit[2], hit[3]
 
 
 def _passage(evidence: Mapping[str, Any]) -> Passage:

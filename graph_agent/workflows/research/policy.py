@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from inspect import iscoroutinefunction
 from typing import Any, Literal
 
-from graph_agent.protocols import Effect, Tool
+from graph_agent.protocols import ContextError, Effect, Tool
 from graph_agent.runtime.codec import encode
 from graph_agent.runtime.jsontext import dumps, loads
 
@@ -43,11 +44,15 @@ class ToolCard:
 
 
 def cards_of(tools: Iterable[Tool]) -> tuple[ToolCard, ...]:
-    """Of a toolbox's `specs()`."""
-    return tuple(
-        ToolCard(name=one.name, description=one.description, effect=one.effect, schema=dumps(dict(one.schema)))
-        for one in tools
-    )
+    """Of a toolbox's `specs()`. Raises `ContextError` for an asynchronous tool."""
+    return tuple(_card_of(one) for one in tools)
+
+
+def _card_of(one: Tool) -> ToolCard:
+    if getattr(one, "asynchronous", False) or iscoroutinefunction(one.__call__):
+        why = "is asynchronous, and a step calls its tools from a thread"
+        raise ContextError(f"{one.name} {why}: give a plain function, such as one that calls asyncio.run")
+    return ToolCard(name=one.name, description=one.description, effect=one.effect, schema=dumps(dict(one.schema)))
 
 
 @dataclass(frozen=True, kw_only=True)

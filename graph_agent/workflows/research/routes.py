@@ -14,7 +14,7 @@ from typing import Any, Literal
 from graph_agent.runtime.graph import BACK, Question, Route
 from graph_agent.workflows.research.state import Decision, ResearchState, Stage, Verdict
 
-MORE_ROUNDS, MORE_REPLANS = 6, 2
+MORE_ROUNDS, MORE_REPLANS, MORE_TURNS = 6, 2, 20
 
 
 def route_after_plan(state: ResearchState) -> Route:
@@ -78,7 +78,7 @@ def route_after_finalize(state: ResearchState) -> Route:
 
 
 def route_after_give_up(state: ResearchState) -> Route:
-    return Route(Stage.PARTIAL, state.answer.why if state.answer else "given up")
+    return Route(Stage.PARTIAL, (state.answer.why if state.answer else "") or "given up")
 
 
 def route_after_approve(state: ResearchState) -> Route:
@@ -123,7 +123,6 @@ def needs_approval(state: ResearchState) -> str:
 
 def ask_person(state: ResearchState) -> Question:
     """Why the run stands here, with what an approval would be for."""
-    may_be_approved = tuple(filter(None, (_wanted(state),)))
     shown = {
         "why": state.route_reason,
         "plan": (state.plan_fingerprint, state.plan),
@@ -131,7 +130,7 @@ def ask_person(state: ResearchState) -> Question:
         "answer": state.answer,
     }
     asked = f"{state.route_reason}. Go on, and how?"
-    return Question(asked, choices={"approval": may_be_approved}, shown=shown, offers=offers_of(state))
+    return Question(asked, choices={"approval": _wanted(state)}, shown=shown, offers=offers_of(state))
 
 
 def offers_of(state: ResearchState) -> dict[str, dict[str, Any]]:
@@ -140,17 +139,23 @@ def offers_of(state: ResearchState) -> dict[str, dict[str, Any]]:
 
 
 def _answers(state: ResearchState) -> Iterator[tuple[str, dict[str, Any]]]:
-    wanted = _wanted(state)
-    if wanted:
-        yield f"approve the {_word(state)}", {"approval": (wanted,)}
     more: dict[str, Any] = {}
     if state.rounds >= state.max_rounds:
         more["max_rounds"] = state.rounds + MORE_ROUNDS
-    if state.replans >= state.max_replans:
-        more["max_replans"] = state.replans + MORE_REPLANS
-    yield "go on as it is", more
-    yield "have it planned anew", _decision(state, "plan") | more
-    yield "have the steps tried again", _decision(state, "execute") | more
+    if _turns_spent(state):
+        more["max_turns"] = state.spent_turns + MORE_TURNS
+    allowing = f"allow more ({', '.join(f'{name} {value}' for name, value in more.items())})"
+    if wanted := _wanted(state):
+        words = f"approve the {' and the '.join(one.split()[0] for one in wanted)}"
+        yield words, {"approval": wanted}
+        if more and state.stage is Stage.APPROVE:
+            yield f"{words} and {allowing}", {"approval": wanted, **more}
+    if more:
+        yield f"{allowing} and go on", more
+    yield "go on as it is", {}
+    replans = {"max_replans": state.replans + MORE_REPLANS} if state.replans >= state.max_replans else {}
+    yield "have it planned anew", {**_decision(state, "plan"), **more, **replans}
+    yield "have the steps tried again", {**_decision(state, "execute"), **more}
     yield "take the answer as far as it goes", _decision(state, "finalize")
     yield "give up", {"give_up": True}
 
@@ -170,40 +175,54 @@ def refuse_answer(state: ResearchState) -> str | None:
         return None
     if not state.goal.strip():
         return "goal is empty: say what is to be found out, or give up"
+    if not all(map(str.strip, state.fresh_notes)):
+        return "a note is empty: say in it what is to be known, or leave notes out"
     if state.max_rounds < state.rounds or state.max_replans < state.replans:
         return f"{state.rounds} rounds and {state.replans} replans are spent: no limit can be below that"
+    at_approve = state.stage is Stage.APPROVE
+    route = route_after_approve(state) if at_approve else route_after_human(state)
+    target = state.came_from if route.stage is BACK else route.stage
     decided = decision_of(state)
-    replanned = decided == "plan" or _goal_changed(state)
-    if replanned and state.rounds >= state.max_rounds:
-        return f"{state.rounds} of {state.max_rounds} rounds are spent: raise max_rounds too"
-    failed = state.verdict is not None and state.verdict.scope == "global" and not _goal_changed(state)
-    if replanned and failed and state.replans >= state.max_replans:
-        return f"{state.replans} of {state.max_replans} replans are spent: raise max_replans too"
-    if state.stage is Stage.APPROVE:
-        return (
-            None if replanned or not _waiting(state) else f"it waits for approval of {_waiting(state)}: {_ways(state)}"
-        )
-    return None if replanned else _refused_at_human(state, decided)
+    refused = None
+    if decided != "plan" and not _goal_changed(state):
+        refused = _refused_at_approve(state, decided) if at_approve else _refused_at_human(state, decided, target)
+    return refused or _beyond_the_budget(state, target)
 
 
-def _refused_at_human(state: ResearchState, decided: str) -> str | None:
+def _refused_at_approve(state: ResearchState, decided: str) -> str | None:
+    if decided == "finalize":
+        return "nothing is finished here: approve, have it planned anew, or give up, which keeps what stands"
+    return f"it waits for approval of {_waiting(state)}: {_ways(state)}" if _waiting(state) else None
+
+
+def _refused_at_human(state: ResearchState, decided: str, target: Any) -> str | None:
     planless = state.plan is None or not state.layer
     if decided in ("execute", "finalize") and planless:
         return "there is no plan to carry out or to finish: let it be planned, or give up"
-    route = route_after_human(state)
-    target = state.came_from if route.stage is BACK else route.stage
+    if target is Stage.EXECUTE and not _plan_approved(state):
+        return "nobody has approved this plan: have it planned anew, or give up"
     if target is Stage.EXECUTE and needs_approval(state):
         return f"{needs_approval(state)}: have it planned anew, or give up"
-    if target in (Stage.EXECUTE, Stage.VERIFY) and state.rounds >= state.max_rounds:
-        return f"{state.rounds} of {state.max_rounds} rounds are spent: raise max_rounds too"
     unmoved = decided in ("", "back") and not state.fresh_notes
-    if unmoved and state.came_from is Stage.PLAN and state.plan is not None and state.plan.unclear:
+    if unmoved and target is Stage.PLAN and state.plan is not None and state.plan.unclear:
         return "the goal is still unclear: change goal, add what is asked for to notes, or give up"
-    if decided in ("", "back", "finalize") and target is Stage.FINALIZE and _waiting(state):
+    if target is Stage.FINALIZE and _waiting(state):
         return f"it waits for approval of {_waiting(state)}: {_ways(state)}"
     blocked = state.verdict is not None and state.verdict.status == "BLOCKED"
     if unmoved and target is Stage.VERIFY and blocked:
         return "information from outside is needed: add it to notes, take the answer as far as it goes, or give up"
+    return None
+
+
+def _beyond_the_budget(state: ResearchState, target: Any) -> str | None:
+    """What an answer must raise as well, so that the run does not go beyond it."""
+    works = target in (Stage.PLAN, Stage.EXECUTE)
+    if (works or target in (Stage.VERIFY, Stage.ADVANCE)) and state.rounds >= state.max_rounds:
+        return f"{state.rounds} of {state.max_rounds} rounds are spent: raise max_rounds too"
+    if target is Stage.PLAN and state.has_failed and state.replans >= state.max_replans:
+        return f"{state.replans} of {state.max_replans} replans are spent: raise max_replans too"
+    if works and _turns_spent(state):
+        return f"{state.spent_turns} of {state.max_turns} turns are spent: raise max_turns too, or give up"
     return None
 
 
@@ -223,13 +242,17 @@ def _plan_approved(state: ResearchState) -> bool:
     return "plan" not in state.approve or state.plan_fingerprint in state.approval
 
 
-def _wanted(state: ResearchState) -> str:
-    """The fingerprint whose approval would help here."""
+def _wanted(state: ResearchState) -> tuple[str, ...]:
+    """The fingerprints whose approval would help here, all of them needed."""
+    found: tuple[str, ...] = ()
     if state.stage is Stage.APPROVE:
-        return state.layer_fingerprint if _plan_approved(state) else state.plan_fingerprint
-    if state.came_from is Stage.FINALIZE and state.answer is not None:
-        return state.answer.fingerprint
-    return state.results_fingerprint if state.came_from is Stage.VERIFY and _may_be_accepted(state) else ""
+        plan = "" if _plan_approved(state) else state.plan_fingerprint
+        found = (plan, state.layer_fingerprint if needs_approval(state) else "")
+    elif state.came_from is Stage.FINALIZE and state.answer is not None:
+        found = (state.answer.fingerprint,)
+    elif state.came_from is Stage.VERIFY and _may_be_accepted(state):
+        found = (state.results_fingerprint,)
+    return tuple(filter(None, found))
 
 
 def _may_be_accepted(state: ResearchState) -> bool:
@@ -238,22 +261,21 @@ def _may_be_accepted(state: ResearchState) -> bool:
     return verdict is not None and verdict.layer == "goal" and verdict.status == "UNKNOWN"
 
 
-def _word(state: ResearchState) -> str:
-    return _wanted(state).split()[0]
-
-
 def _waiting(state: ResearchState) -> str:
     """What has to be approved before the run can go on; "" for nothing."""
     if state.stage is Stage.APPROVE:
-        if not _plan_approved(state):
-            return "the plan"
-        return "the layer's effects" if needs_approval(state) else ""
+        plan = "" if _plan_approved(state) else "the plan"
+        return " and ".join(filter(None, (plan, "the layer's effects" if needs_approval(state) else "")))
     unapproved = state.answer is not None and state.answer.fingerprint not in state.approval
     return "the answer" if state.came_from is Stage.FINALIZE and "finish" in state.approve and unapproved else ""
 
 
 def _ways(state: ResearchState) -> str:
-    return f"give approval={_wanted(state)!r}, another goal, or give up"
+    return f"add {', '.join(map(repr, _wanted(state)))} to approval, give another goal, or give up"
+
+
+def _turns_spent(state: ResearchState) -> bool:
+    return state.max_turns is not None and state.spent_turns >= state.max_turns
 
 
 def _goal_changed(state: ResearchState) -> bool:

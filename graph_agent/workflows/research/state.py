@@ -329,6 +329,12 @@ class ResearchState(GraphState):
         return self.is_last and passed == set(range(self.cursor + 1))
 
     @property
+    def has_failed(self) -> bool:
+        """The plan failed as a whole, so that another is a replan; a person's wish for another goal makes it none."""
+        failed = self.verdict is not None and self.verdict.scope == "global"
+        return self.plan is not None and failed and self.goal == self.planned_goal
+
+    @property
     def fresh_notes(self) -> tuple[str, ...]:
         """What a person added and no EXECUTE has taken up yet."""
         return self.notes[sum(one.by == "person" for one in self.evidence) :]

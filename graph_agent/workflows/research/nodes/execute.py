@@ -11,9 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from graph_agent.protocols import Context
+from graph_agent.protocols import Context, ToolDenied
 from graph_agent.runtime.fanout import Outcome, fan_out
 from graph_agent.tools.sourced import Sourced
+from graph_agent.verify.citations import marks
+from graph_agent.workflows.research.nodes.look import changed_since
 from graph_agent.workflows.research.nodes.memory import kept_result
 from graph_agent.workflows.research.nodes.step import Work, carry_out, evidence_of
 from graph_agent.workflows.research.policy import ResearchPolicy
@@ -66,7 +68,7 @@ def _carried(
     found: dict[str, Carried] = {}
     for place, (step, attempt) in enumerate(todo):
         kept = kept_result(state, step.goal) if attempt == 0 else None
-        if kept is not None:
+        if kept is not None and _stands(state, ctx, kept):
             found[step.id] = (replace(kept, plan=state.plan_no, step=step.id, attempt=0, goal=step.goal, kept=True), ())
             continue
         may_act = step.id not in state.asks or state.layer_fingerprint in state.approval
@@ -81,6 +83,15 @@ def _carried(
         if step.id not in found:
             found[step.id] = jobs[step.id]()
     return [found[step.id] for step, _ in todo]
+
+
+def _stands(state: ResearchState, ctx: Context, kept: Result) -> bool:
+    """Whether the documents that a result of an earlier plan cites are still what they were then."""
+    cited = set(marks(kept.text).ids)
+    try:
+        return not changed_since((one for one in state.evidence if one.id in cited), ctx)
+    except ToolDenied:  # a caller's own tools brought it
+        return True
 
 
 def _only_reads(step: Step, policy: ResearchPolicy) -> bool:

@@ -50,9 +50,7 @@ def _answer(state: ResearchState, ctx: Context, *, done: bool) -> Answer:
     return Answer(
         status="complete" if whole else "partial",
         text=text,
-        sources=tuple(
-            Source(id=one.id, place=one.place, caveat=one.caveat) for one in state.evidence if one.id in marks(text).ids
-        ),
+        sources=_sources(state, text),
         caveats=tuple(dict.fromkeys(_caveats(state))),
         missing=missing,
         why="" if whole else state.route_reason,
@@ -94,22 +92,22 @@ def _missing(state: ResearchState) -> Iterator[str]:
     accepted = {one.step for one in state.accepted}
     unmet = [one for one in state.verdict.items if one.status != "satisfied"] if state.verdict else []
     failed = {one.step: one for one in reversed(unmet)}
-    void: set[str] = set()
+    causes: dict[str, tuple[str, ...]] = {}
     for layer in state.plan.layers:
         for step in layer:
             if step.id in accepted:
                 continue
-            needed = [one for one in step.depends_on if one not in accepted]
+            failing = dict.fromkeys(cause for one in step.depends_on for cause in causes.get(one, ()))
+            causes[step.id] = (step.id,) if step.id in failed else tuple(failing)
             if step.id in failed:
                 item = failed[step.id]
                 yield f"{step.id}, {step.goal}: {item.criterion} is {item.status}" + (
                     f" ({item.why})" if item.why else ""
                 )
-            elif needed:
-                yield f"{step.id}, {step.goal}: void, since {', '.join(needed)} failed"
+            elif failing:
+                yield f"{step.id}, {step.goal}: void, since {', '.join(failing)} failed"
             else:
                 yield f"{step.id}, {step.goal}: not reached"
-            void.add(step.id)
 
 
 def _caveats(state: ResearchState) -> Iterator[str]:

@@ -14,11 +14,12 @@ IN_FULL = 3
 """Results that are told word for word; older ones as their gist."""
 
 MOST_GIST = 120
+MOST_CITES = 5
 MOST_LINE = 160
 MOST_LINES = 8
 MOST_HINT = 120
-MOST_DIGEST = 1_200
-"""Characters, about 300 tokens."""
+MOST_SAID = 90
+"""Of a criterion, and of why it is not met: with them the digest of a failure has about 300 tokens."""
 
 CUT = " ... (shortened)"
 
@@ -34,7 +35,7 @@ def gist_of(text: str) -> str:
     said = statements(text)
     if not said:
         return cut(text, MOST_GIST)
-    cites = f" [{', '.join(said[0].cites)}]" if said[0].cites else ""
+    cites = f" [{', '.join(said[0].cites[:MOST_CITES])}]" if said[0].cites else ""
     more = f" and {len(said) - 1} more statements" if len(said) > 1 else ""
     return cut(said[0].text, MOST_GIST - len(cites) - len(more)) + cites + more
 
@@ -71,7 +72,7 @@ def failure_digest(state: ResearchState) -> dict[str, Any] | None:
     if verdict is None or (verdict.status == "PASS" and not verdict.refuted):
         return None
     unmet = [one for one in verdict.items if one.status != "satisfied"]
-    told = [{"criterion": cut(one.criterion, 110), "why": cut(one.why, 110)} for one in unmet[:3]]
+    told = [{"criterion": cut(one.criterion, MOST_SAID), "why": cut(one.why, MOST_SAID)} for one in unmet[:3]]
     hint = f"refuted: {verdict.refuted}" if verdict.refuted else verdict.reason
     return {
         "unmet": told,

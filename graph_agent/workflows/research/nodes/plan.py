@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from graph_agent.llm.ask import AskError, Refused, Truncated, ask
-from graph_agent.protocols import Context, Request
+from graph_agent.protocols import Context, ContextError, Request
 from graph_agent.runtime.dag import step_problems
 from graph_agent.runtime.errors import nearest
 from graph_agent.workflows.research.nodes.memory import (
@@ -53,6 +53,9 @@ def plan(state: ResearchState, ctx: Context) -> dict[str, Any]:
     """A plan that passed every check, or why there is none. A plan that failed becomes a dead end here."""
     if not state.goal.strip():
         return {}
+    if not isinstance(ctx.policy, ResearchPolicy):
+        given = "Context(policy=ResearchPolicy(tools=cards_of(tools.specs())))"
+        raise ContextError(f"a research needs its rules: give {given}")
     failed = failed_plan(state)
     dead = {"fingerprints": (failed,), "replans": state.replans + 1} if failed else {}
     found, why = _proposed(state, ctx, (*state.fingerprints, failed) if failed else state.fingerprints)
@@ -63,7 +66,8 @@ def plan(state: ResearchState, ctx: Context) -> dict[str, Any]:
     policy: ResearchPolicy = ctx.policy
     cards = {step.id: policy.card(step.tool) for step in found.steps}
     asks = tuple(name for name, card in cards.items() if card and card.effect in policy.ask_for)
-    made = {"plan": replace(found, rationale=""), "plan_no": state.plan_no + 1, "planned_goal": state.goal}
+    kept = replace(found, rationale="", unclear=found.unclear.strip())
+    made = {"plan": kept, "plan_no": state.plan_no + 1, "planned_goal": state.goal}
     return {**dead, **made, "asks": asks, "cursor": 0, "blocked": ""}
 
 
@@ -75,7 +79,7 @@ def advance(state: ResearchState, _: Context) -> dict[str, Any]:
 def failed_plan(state: ResearchState) -> DeadEnd | None:
     """The present plan as a dead end, where it failed as a whole; a person's wish for another makes it none."""
     verdict = state.verdict
-    if state.plan is None or verdict is None or verdict.scope != "global" or state.goal != state.planned_goal:
+    if state.plan is None or verdict is None or not state.has_failed:
         return None
     tried = cut("; ".join(step.goal for step in state.plan.steps), MOST_LINE)
     why = f"refuted: {verdict.refuted}" if verdict.refuted else verdict.reason
@@ -102,7 +106,7 @@ def _proposed(state: ResearchState, ctx: Context, ends: tuple[DeadEnd, ...]) -> 
             again = {"your_last_answer": error.raw, "what_was_wrong": error.message}
         else:
             repeats = next((one for one in ends if one.fingerprint == fingerprint_of(found)), None)
-            if repeats is None or found.unclear:
+            if repeats is None or found.unclear.strip():
                 return found, ""
             ctx.note(f"the plan repeats a dead end: {repeats.fingerprint}")
             if asked_anew["repeated"] or state.max_rounds - state.rounds < ROUNDS_FOR_A_REPEAT:

@@ -7,12 +7,13 @@ run; what the state and the prompt hold of it is bounded.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graph_agent.llm.ask import AskError, ask
 from graph_agent.llm.moves import Call, Delivery, Move, arguments_of, move_problem
-from graph_agent.protocols import Context, Request, ToolResult
+from graph_agent.protocols import Context, LLMError, Request, ToolResult
 from graph_agent.runtime.errors import BlobError, nearest
 from graph_agent.tools.sourced import Sourced, sourced
 from graph_agent.verify.citations import marks
@@ -35,7 +36,7 @@ CUT = " [... cut]"
 MOST_BEFORE = 12
 """Pieces of earlier evidence that a prompt gets, the latest."""
 
-_WORD = re.compile(r"^[\s>*_-]*(INSUFFICIENT|BLOCKED|REFUTES)[*_]*\s*[:\uff1a][*_]*\s*(.*)$", re.MULTILINE)
+_WORD = re.compile(r"^[\s*_-]*(INSUFFICIENT|BLOCKED|REFUTES)[*_]*\s*[:\uff1a][*_]*\s*(.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -63,6 +64,12 @@ class Work:
     def left(self) -> int:
         return self.policy.most_calls - len(self.evidence)
 
+    def acted(self, evidence: Iterable[Evidence]) -> bool:
+        """Whether some of it is of the step's own tool, and that does more than read."""
+        card, own = self.policy.card(self.step.tool), (self.state.plan_no, self.step.id, self.step.tool)
+        acts = card is not None and card.effect != "read"
+        return acts and any((one.plan, one.step, one.by) == own for one in evidence)
+
     @property
     def cards(self) -> tuple[ToolCard, ...]:
         """What the step may call: what only reads, and its own tool where it may act."""
@@ -73,13 +80,17 @@ class Work:
 def carry_out(work: Work) -> tuple[Result, tuple[Evidence, ...]]:
     """The step's result, which may be that there is none, and its evidence."""
     step = work.step
-    if step.tool:
+    if step.tool and not work.acted(work.state.evidence):  # what was done is not done again unasked
         called(work, Call(tool=step.tool, args=step.args))
     while not work.wrong_calls > 1:
         try:
             move = ask(work.ctx.llm, _request(work), Move, check=lambda made: _move_problem(work, made))
         except AskError as error:
             return _result(work, failed=f"the answer is of no use: {error.message}"), tuple(work.evidence)
+        except LLMError as error:
+            if not work.acted(work.evidence):
+                raise
+            return _result(work, failed=f"the model can't be asked: {error}"), tuple(work.evidence)
         if move.result is not None:
             return read_result(work, move.result), tuple(work.evidence)
         assert move.call is not None
@@ -91,7 +102,8 @@ def called(work: Work, call: Call) -> None:
     """Make a call; what comes of it is evidence, unless it could not be made: then `wrong` says why."""
     names = [card.name for card in work.cards]
     if call.tool not in names:
-        work.wrong = f"{call.tool!r} is no tool of this step{nearest(call.tool, names)}: there are {', '.join(names)}"
+        there = ", ".join(names) or "none"
+        work.wrong = f"{call.tool!r} is no tool of this step{nearest(call.tool, names)}: there are {there}"
         work.wrong_calls += 1
         return
     found: ToolResult = work.ctx.tools.call(call.tool, **arguments_of(call.args))
@@ -166,20 +178,21 @@ def _request(work: Work) -> Request:
 def _reasons(state: ResearchState, step: Step) -> list[str]:
     verdict = state.verdict
     unmet = [one for one in verdict.items if one.step == step.id and one.unmet] if verdict else []
-    return [f"{one.status}: {one.criterion} ({one.why})" if one.why else one.criterion for one in unmet]
+    return [f"{one.status}: {one.criterion}{f' ({one.why})' if one.why else ''}" for one in unmet]
 
 
 def _evidence_before(work: Work) -> list[dict[str, Any]]:
     """What the step may cite besides its own: a former attempt's, what the results told in full cite, a person's."""
     state = work.state
-    cited = {name for one in state.accepted[-IN_FULL:] for name in marks(one.text).ids}
+    own = [one for one in state.latest_results if one.step == work.step.id]
+    cited = {name for one in (*own, *state.accepted[-IN_FULL:]) for name in marks(one.text).ids}
     mine = (state.plan_no, work.step.id)
     told = [
         one
         for one in (*state.evidence, *work.notes)
         if one.id in cited or (one.plan, one.step) == mine or one.by == "person"
     ]
-    latest = [one for one in told if not one.empty][-MOST_BEFORE:]
+    latest = [one for one in told if not one.empty or one.by == work.step.tool][-MOST_BEFORE:]
     return [_shown(one, _text(work.ctx, one), work.policy) for one in latest]
 
 
@@ -191,7 +204,8 @@ def _text(ctx: Context, evidence: Evidence) -> str:
 
 
 def _keep(work: Work, call: Call, found: ToolResult) -> None:
-    failed = "" if found.error is None else f"{call.tool} failed: {found.error}"
+    error = str(found.error).encode("utf-8", "backslashreplace").decode()  # a tool may quote what is no text
+    failed = "" if found.error is None else f"{call.tool} failed: {error}"
     text = sourced(call.tool, found.value) if found.ok else Sourced(text="")
     name = f"E{work.first + len(work.evidence)}"
     made = replace(evidence_of(work.ctx, name, call.tool, text, failed), plan=work.state.plan_no, step=work.step.id)

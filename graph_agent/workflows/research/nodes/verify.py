@@ -49,7 +49,10 @@ def texts_of(state: ResearchState, ctx: Context, ids: set[str]) -> dict[str, str
 def _verdict(state: ResearchState, ctx: Context) -> Verdict:
     """Each result goes through the layers up to the one it fails; the round is of the lowest at which one failed."""
     results = {one.step: one for one in state.latest_results}
-    texts = texts_of(state, ctx, {name for one in results.values() for name in marks(one.text).ids})
+    cited = {name for one in results.values() for name in marks(one.text).ids}
+    if cited - {one.id for one in state.evidence}:  # whoever cites what is not there is told what is
+        cited |= {one.id for one in state.evidence if one.plan == state.plan_no and one.step in results}
+    texts = texts_of(state, ctx, cited)
     reached: list[Layer] = []
     items: list[Item] = []
     disputed: list[str] = []
