@@ -115,7 +115,8 @@ class ResearchDesk:
     def _anew(self, state: ResearchState) -> list[Way]:
         words = ["python3", "-m", "graph_agent", "research", state.goal or "QUESTION", "--docs", self.setup.documents]
         if state.max_turns is not None and state.spent_turns >= state.max_turns:
-            words += ["--turns", str(2 * state.max_turns)]
+            model = () if self.setup.model.offline else self.setup.model.words
+            words += [*model, "--turns", str(2 * max(state.spent_turns, 1))]
             return [Way(words="begin anew with more turns", command=shlex.join(words))]
         if self.setup.model.offline and state.stage is Stage.PARTIAL:
             named = ("--model", "URL", "--model-name", "NAME")

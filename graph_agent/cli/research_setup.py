@@ -115,9 +115,9 @@ def research_model(choice: ModelChoice) -> Any:
 
 def check_research_limits(options: argparse.Namespace) -> None:
     for name in ("rounds", "replans", "turns"):
-        value = getattr(options, name)
-        if value is not None and not 0 <= value <= MOST:
-            raise UsageError(f"--{name} {value}: give a number from 0 to {MOST}")
+        value, least = getattr(options, name), int(name == "rounds")  # without a round nothing could be answered
+        if value is not None and not least <= value <= MOST:
+            raise UsageError(f"--{name} {value}: give a number from {least} to {MOST}")
 
 
 def _folder(given: str) -> Path:

@@ -81,9 +81,10 @@ def _interrupted(run: Run[S], graph: Graph[S], state: S, key: str) -> S:
 
 def _look(run: Run[S], graph: Graph[S], look: Look, state: S, ctx: Context) -> S:
     """Each problem is put before a person once: what they let pass, they have seen."""
-    known = run.checked["problem"] if run.checked and run.answered_since else ""
+    last = run.checked["problem"] if run.checked else ""
+    asked = state.stage in graph.pauses and state.route_reason == last  # who answers that has it before them
     seen = _seen(look, state, keeping(ctx, run))
-    let_pass = bool(known) and seen.problem == known
+    let_pass = bool(last) and (run.answered_since or asked) and seen.problem == last
     run.looked(seen.facts, seen.problem, let_pass=let_pass)
     if not seen.problem or let_pass:
         return state

@@ -166,7 +166,7 @@ def test_a_document_that_changed_since_it_was_read_is_put_before_a_person(tmp_pa
         (("q", "--docs", "nowhere"), "'nowhere' is not there"),
         (("q", "--docs", __file__), "is no folder"),
         (("q", "--docs", "."), "there is no document in"),
-        (("q", "--docs", DOCUMENTS, "--rounds", "-1"), "--rounds -1: give a number from 0"),
+        (("q", "--docs", DOCUMENTS, "--rounds", "-1"), "--rounds -1: give a number from 1"),
         (("q", "--docs", DOCUMENTS, "--approve", "plans"), "did you mean 'plan'"),
         (("q", "--docs", DOCUMENTS, "--model", "ofline"), "did you mean 'offline'"),
         (("q",), "--docs"),

@@ -263,6 +263,9 @@ def test_a_problem_that_nobody_saw_is_told_until_somebody_does(tmp_path: Path) -
     with Run.open(folder, watched(world)) as run:
         assert pause_id(settle(run, Peep().ctx)) == waiting, "a pause is not looked at, unless an answer is coming"
         settled = settle(run, Peep().ctx, also_paused=True)
+        assert pause_id(settled) == waiting, "whoever answers has this problem before them"
+        world.problem = "somebody else was here"
+        settled = settle(run, Peep().ctx, also_paused=True)
         assert pause_id(settled) != waiting, "the question is another one now"
 
 

@@ -109,7 +109,7 @@ def route_after_human(state: ResearchState) -> Route:
 
 def not_converging(state: ResearchState, verdict: Verdict) -> bool:
     """After a replan: what fails now, as a whole again, is at least all that failed then. Other failures are news."""
-    former = set(state.fingerprints[-1].failed) if state.fingerprints else set()
+    former = set(state.dead_ends[-1].failed) if state.dead_ends else set()
     return verdict.scope == "global" and bool(former) and former <= set(verdict.failed)
 
 
@@ -179,6 +179,7 @@ def refuse_answer(state: ResearchState) -> str | None:
         return "a note is empty: say in it what is to be known, or leave notes out"
     if state.max_rounds < state.rounds or state.max_replans < state.replans:
         return f"{state.rounds} rounds and {state.replans} replans are spent: no limit can be below that"
+    state = replace(state, steps=state.steps + 1)  # as the router will see it
     at_approve = state.stage is Stage.APPROVE
     route = route_after_approve(state) if at_approve else route_after_human(state)
     target = state.came_from if route.stage is BACK else route.stage
@@ -196,20 +197,19 @@ def _refused_at_approve(state: ResearchState, decided: str) -> str | None:
 
 
 def _refused_at_human(state: ResearchState, decided: str, target: Any) -> str | None:
-    planless = state.plan is None or not state.layer
-    if decided in ("execute", "finalize") and planless:
+    if decided in ("execute", "finalize") and not state.layer:
         return "there is no plan to carry out or to finish: let it be planned, or give up"
     if target is Stage.EXECUTE and not _plan_approved(state):
         return "nobody has approved this plan: have it planned anew, or give up"
     if target is Stage.EXECUTE and needs_approval(state):
         return f"{needs_approval(state)}: have it planned anew, or give up"
-    unmoved = decided in ("", "back") and not state.fresh_notes
-    if unmoved and target is Stage.PLAN and state.plan is not None and state.plan.unclear:
+    unclear = state.plan is not None and state.plan.unclear
+    if target is Stage.PLAN and unclear and not state.fresh_notes:
         return "the goal is still unclear: change goal, add what is asked for to notes, or give up"
     if target is Stage.FINALIZE and _waiting(state):
         return f"it waits for approval of {_waiting(state)}: {_ways(state)}"
     blocked = state.verdict is not None and state.verdict.status == "BLOCKED"
-    if unmoved and target is Stage.VERIFY and blocked:
+    if target is Stage.VERIFY and blocked:
         return "information from outside is needed: add it to notes, take the answer as far as it goes, or give up"
     return None
 
@@ -227,10 +227,9 @@ def _beyond_the_budget(state: ResearchState, target: Any) -> str | None:
 
 
 def decision_of(state: ResearchState) -> str:
-    """What a person decided at this pause, or the one just left; "" for nothing. An older decision does not count."""
-    here = {f"{state.task_id}:{state.steps - 1}", f"{state.task_id}:{state.steps}"}
+    """What a person decided at the pause just left; "" for nothing. One for another pause does not count."""
     latest = state.decisions[-1] if state.decisions else None
-    return latest.to if latest is not None and latest.pause in here else ""
+    return latest.to if latest is not None and latest.pause == f"{state.task_id}:{state.steps - 1}" else ""
 
 
 def _enter_layer(state: ResearchState, why: str) -> Route:

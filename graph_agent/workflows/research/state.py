@@ -89,12 +89,13 @@ def _layers_of(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class DeadEnd:
-    """A plan that failed as a whole: what was tried, why it failed, and which criteria were not met."""
+    """A plan that failed as a whole: what was tried for which goal, why it failed, which criteria were not met."""
 
     fingerprint: str
     tried: str
     why: str
     failed: tuple[str, ...] = ()
+    goal: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,6 +334,11 @@ class ResearchState(GraphState):
         """The plan failed as a whole, so that another is a replan; a person's wish for another goal makes it none."""
         failed = self.verdict is not None and self.verdict.scope == "global"
         return self.plan is not None and failed and self.goal == self.planned_goal
+
+    @property
+    def dead_ends(self) -> tuple[DeadEnd, ...]:
+        """The plans that failed for the present goal: a first plan for another one repeats none."""
+        return tuple(one for one in self.fingerprints if one.goal in ("", self.goal))
 
     @property
     def fresh_notes(self) -> tuple[str, ...]:

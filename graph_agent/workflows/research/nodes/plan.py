@@ -58,7 +58,7 @@ def plan(state: ResearchState, ctx: Context) -> dict[str, Any]:
         raise ContextError(f"a research needs its rules: give {given}")
     failed = failed_plan(state)
     dead = {"fingerprints": (failed,), "replans": state.replans + 1} if failed else {}
-    found, why = _proposed(state, ctx, (*state.fingerprints, failed) if failed else state.fingerprints)
+    found, why = _proposed(state, ctx, (*state.dead_ends, failed) if failed else state.dead_ends)
     if failed:
         ctx.note(_replan_line(state, failed, found))
     if found is None:
@@ -83,7 +83,8 @@ def failed_plan(state: ResearchState) -> DeadEnd | None:
         return None
     tried = cut("; ".join(step.goal for step in state.plan.steps), MOST_LINE)
     why = f"refuted: {verdict.refuted}" if verdict.refuted else verdict.reason
-    return DeadEnd(fingerprint=fingerprint_of(state.plan), tried=tried, why=cut(why, MOST_LINE), failed=verdict.failed)
+    fingerprint, why = fingerprint_of(state.plan), cut(why, MOST_LINE)
+    return DeadEnd(fingerprint=fingerprint, tried=tried, why=why, failed=verdict.failed, goal=state.goal)
 
 
 def _proposed(state: ResearchState, ctx: Context, ends: tuple[DeadEnd, ...]) -> tuple[Plan | None, str]:
