@@ -35,15 +35,19 @@ COMMANDS = {
     "replay": "run one node again on what it was given, and compare",
     "fork": "begin a new run from a step of another",
     "apply": "bring the verified patch of a run to its workspace",
+    "stats": "tell what runs cost, where they failed, and how to read it",
     "runs": "list all runs, the newest first",
+    "audit": "verify finished runs again, and put some before a person",
     "compact": "shorten the journal of a run",
     "verify-journal": "check that the journal of a run is whole and fits",
+    "doctor": "look whether this machine, and a model, have what is needed",
     "demo": "watch the repair graph on a scripted model and pretended tools",
     "graph": "draw a graph from its own table",
     "permissions": "print who may read, call, write and lead to what",
     "check": "check the table of a graph: all problems at once",
     "explore": "walk every run of a graph and hold it to laws",
     "grade": "run your tests of a router on each mutant of it",
+    "eval": "run tasks with a known end, and tell what a change made better or worse",
     "calibrate": "judge the judge on samples: what it lets pass, what it blocks, what to turn",
     "serve-judge": "serve a judge over HTTP on this machine",
 }
@@ -130,7 +134,7 @@ def parsed(words: list[str], as_json: bool) -> argparse.Namespace:
     """The options; `command` is the module that runs them. Raises `UsageError`."""
     unreadable = next((word for word in words if not is_unicode(word)), None)
     if unreadable is not None:
-        raise UsageError(f"{unreadable!r} is no text in UTF-8: give it another name, or a link")
+        raise UsageError(f"{unreadable!r} is no text in UTF-8: give it in UTF-8, and a file with such a name by a link")
     wanted = next((word for word in words if not word.startswith("-")), "")
     if wanted and wanted not in COMMANDS:
         raise UsageError(

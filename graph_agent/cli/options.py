@@ -36,7 +36,7 @@ def setup_of(options: argparse.Namespace, source: Path) -> Setup:
         raise UsageError("--review needs a model, and the offline one can't judge: give --model URL")
     policy = EvaluationPolicy(
         allowed_root=str(source),
-        commands=(*_tests(options, source), *(_command(text, "check", source) for text in options.check)),
+        commands=(*_tests(options, source), *(command_of(text, "check", source) for text in options.check)),
         write=_patterns("--allow", options.allow, source) if options.allow else SOURCES,
         protect=(*PROTECTED, *_patterns("--protect", options.protect, source)),
         holdout=holdout is not None,
@@ -44,6 +44,7 @@ def setup_of(options: argparse.Namespace, source: Path) -> Setup:
         look_timeout=2 * options.timeout + 30,
         formats=_formats(options, model),
         rules=_rules(options),
+        audit=tuple(command_of(text, "audit", source) for text in options.audit),
     )
     return Setup(
         source=str(source),
@@ -104,24 +105,25 @@ def holdout_of(options: argparse.Namespace, source: Path) -> Path | None:
     return given
 
 
+def command_of(text: str, option: Literal["test", "check", "audit"], source: Path) -> Command:
+    """What `--test`, `--check` or `--audit` names, for a copy of the workspace `source`. Raises `UsageError`."""
+    try:
+        program, *words = parse_command(text)
+    except ToolError as error:
+        raise UsageError(f"--{option} {text!r}: {error}") from error
+    there = source / program
+    if Path(program).parts[1:] and is_left_behind(source / Path(program).parts[0]) and there.is_file():
+        program = str(there)  # the workspace's own environment is not copied
+    return Command(argv=(program, *words), kind="test" if option == "test" else "check")
+
+
 def _tests(options: argparse.Namespace, source: Path) -> tuple[Command, ...]:
     if options.test:
-        return tuple(_command(text, "test", source) for text in options.test)
+        return tuple(command_of(text, "test", source) for text in options.test)
     python = interpreter_of(source)
     folders = [source / name for name in ("tests", "test") if (source / name).is_dir()]
     paths = {f"{folder.name}/{entry.name}" for folder in folders for entry in folder.iterdir()}
     return (default_tests(python, has_module(python, "pytest"), paths),)
-
-
-def _command(text: str, kind: Literal["test", "check"], source: Path) -> Command:
-    try:
-        program, *words = parse_command(text)
-    except ToolError as error:
-        raise UsageError(f"--{kind} {text!r}: {error}") from error
-    there = source / program
-    if Path(program).parts[1:] and is_left_behind(source / Path(program).parts[0]) and there.is_file():
-        program = str(there)  # the workspace's own environment is not copied
-    return Command(argv=(program, *words), kind=kind)
 
 
 def _patterns(option: str, given: list[str], source: Path) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--request", default="Make the failing tests pass.", help="what is wanted, in a sentence")
     add("--test", action="append", metavar="CMD", help="a test command (repeatable; default: pytest, else unittest)")
     add("--check", action="append", default=[], metavar="CMD", help="a command that must exit with 0 (repeatable)")
+    add("--audit", action="append", default=[], metavar="CMD", help="a check that only `audit` makes (repeatable)")
     add("--allow", action="append", metavar="GLOB", help="files that may be changed (repeatable; default: **/*.py)")
     add("--protect", action="append", default=[], metavar="GLOB", help="files that may not, besides tests and settings")
     add("--holdout", metavar="DIR", help="held-out tests (default: WORKSPACE_holdout where it exists; none: none)")

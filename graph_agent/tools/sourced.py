@@ -47,12 +47,13 @@ def sourced(tool: str, value: Any) -> Sourced:
     """What a tool gave, as a text: a text as it is, data as JSON, nothing as "". Raises `NoText`."""
     if not isinstance(value, Sourced):
         value = Sourced(text=value if isinstance(value, str) else _data(tool, value))
-    for field in fields(value):
-        said: Any = getattr(value, field.name)
+    found: Sourced = value
+    for field in fields(found):
+        said: Any = getattr(found, field.name)
         if not isinstance(said, str) or not is_unicode(said):
             what = "a text that is no Unicode" if isinstance(said, str) else "no text"
             raise NoText(f"{tool} gave {quote(said)} as {field.name}, {what}: give a str of whole characters")
-    return value
+    return found
 
 
 def _data(tool: str, value: Any) -> str:

@@ -9,8 +9,10 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 
 from tests.benchmarks.durable import durable, growth
+from tests.benchmarks.evals import evals
 from tests.benchmarks.kills import kills
 from tests.benchmarks.loops import LOOPS
+from tests.benchmarks.research import research
 from tests.benchmarks.sections import CHOICES, SECTIONS, codec, explored, fan_outs, imports, machine, steps
 
 
@@ -51,8 +53,12 @@ def _texts(only: list[str], visits: int, rounds: int, killed: int) -> Iterator[s
         yield growth()
     if "explore" in only:
         yield explored(5_000, rounds)
+    if "research" in only:
+        yield research()
     if "kills" in only:
         yield kills(killed)
+    if "evals" in only:
+        yield evals()
 
 
 if __name__ == "__main__":

@@ -119,5 +119,5 @@ def machine() -> str:
     return f"Python {sys.version.split()[0]} on {sys.platform}"
 
 
-SECTIONS = ("steps", "import", "fan_out", "codec", "durable", "growth", "explore")
-CHOICES = (*SECTIONS, "kills", *LOOPS)
+SECTIONS = ("steps", "import", "fan_out", "codec", "durable", "growth", "explore", "research")
+CHOICES = (*SECTIONS, "kills", "evals", *LOOPS)

@@ -54,6 +54,15 @@ def test_what_a_kept_run_costs_is_printed(capsys):
     assert "1 kills (seed 1), 1 runs: all ended as the undisturbed one" in said
 
 
+def test_the_prompts_of_a_research_are_flat_from_the_tenth_round_on(capsys):
+    main(["--only", "research"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert [row[0] for row in rows] == ["1", "10", "30"]
+    (_, planner, executor, state), (_, *last) = ([int(cell) for cell in row] for row in rows[1:])
+    assert last[0] <= 1.05 * planner and last[1] <= 1.05 * executor
+    assert last[2] > 2 * state, "what the state holds has grown"
+
+
 def test_a_peer_that_is_not_installed_is_said_and_stops_nothing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pocketflow", None)
     main(["--only", "bare", "pocketflow", "--steps", "3", "--rounds", "1"])

@@ -11,6 +11,8 @@ from graph_agent.workflows.repair.state import Stage
 from tests.cli.running import ENOUGH, cli, repair
 from tests.cli.runs import REPAIR, as_they_are, only_run, patch_of, shop, started, state_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_agent.cli.models import _key
+from graph_agent.cli.models import key_for
 from tests.cli.running import TESTS, WRONG, Ended, repair, variables, workspace
 from tests.llm.chat_server import Wire, answer, says, serve
 
@@ -115,9 +115,9 @@ def test_a_server_that_echoes_the_key_in_an_error_does_not_get_it_into_the_run(
 def test_the_key_of_openai_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch, url: str, sent: str | None) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
     monkeypatch.delenv("GRAPH_AGENT_LLM_KEY", raising=False)
-    assert _key(url) == sent
+    assert key_for(url) == sent
     monkeypatch.setenv("GRAPH_AGENT_LLM_KEY", "ours")
-    assert _key(url) == "ours"
+    assert key_for(url) == "ours"
 
 
 def test_a_key_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:

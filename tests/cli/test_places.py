@@ -15,6 +15,8 @@ from graph_agent.cli import main
 from graph_agent.runtime.run import run_graph
 from tests.cli.running import RIGHT, ROOT, TESTS, UNITTEST, WRONG, cli, repair, tree, variables, workspace
 
+pytestmark = pytest.mark.slow
+
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are POSIX's here")
 MENDED = "+    return a + b"
 

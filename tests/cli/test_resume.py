@@ -33,6 +33,8 @@ from tests.cli.runs import (
     typed,
 )
 
+pytestmark = pytest.mark.slow
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells are POSIX's here")
 Capture = pytest.CaptureFixture[str]
 

@@ -19,6 +19,8 @@ from graph_agent.testing.crash import (
 from tests.runtime.counting import Count, Stage, counting, start
 from tests.runtime.kept import outbox, sent
 
+pytestmark = pytest.mark.slow
+
 EFFECT = ("before started", "within started", "after started", "after effect", "within record", "after record")
 
 

@@ -14,6 +14,8 @@ from graph_agent.testing.crash import RUN, Crash, check_every_crash, crash_at, r
 from tests.runtime.counting import Count, Stage, counting, start
 from tests.runtime.kept import outbox, sent
 
+pytestmark = pytest.mark.slow
+
 ANSWER = 4  # work, check, the limit, and then the answer
 
 

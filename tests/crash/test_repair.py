@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from graph_agent import Context, FakeLLM
 from graph_agent.llm.edits import Edit
 from graph_agent.testing.crash import Crash, check_every_crash, crash_at, run_to_end
@@ -17,6 +19,8 @@ from graph_agent.tools.workbench import Bench, workbench
 from graph_agent.workflows.repair.graph import GRAPH
 from graph_agent.workflows.repair.policy import Command, EvaluationPolicy
 from graph_agent.workflows.repair.state import Plan, Repair, TaskState
+
+pytestmark = pytest.mark.slow
 
 FILES = {
     "shop.py": "def total(a, b):\n    return a - b\n",

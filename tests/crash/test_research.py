@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from graph_agent import Context, FakeLLM, Request, Toolbox
 from graph_agent.runtime.journal import Run
 from graph_agent.testing.crash import RUN, Crash, check_every_crash, crash_at, run_to_end
@@ -30,6 +32,8 @@ from tests.workflows.researching import (
     said,
     step,
 )
+
+pytestmark = pytest.mark.slow
 
 FIRST = plan_of(step("all", "Find all at once", "it says all", "and more"), step("end", depends_on=("all",)))
 ASKS = step("keeper", "Ask the keeper", "it gives the keeper's limit")

@@ -18,6 +18,8 @@ from exercises import symptoms
 from graph_agent import Context, Event, FakeLLM, StepLimitReached, run_graph
 from tests.exercises.copies import COURSE, FOLDERS, NAMES, ROOT, blocks, copied, course, files, python, readme
 
+pytestmark = pytest.mark.slow
+
 README = readme(COURSE)
 PARTS = ("README.md", "check.py", "exercise.py", "hints.md", "solution.py", "start.py")
 

@@ -16,6 +16,8 @@ import pytest
 from exercises.course import NotYet, load, run_check
 from tests.exercises.copies import NAMES, copied, course, environment, files
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "exercises/01_first_run", "exercises/02_a_loop"
 
 

@@ -19,6 +19,8 @@ from tests.workflows.test_repair_routes import AFTER_VERIFY, TABLE
 from tests.workflows.test_repair_routes_human import AFTER_HUMAN
 from tests.workflows.test_research_routes import ROWS as RESEARCH_ROWS
 
+pytestmark = pytest.mark.slow
+
 Row = tuple[Callable[[TaskState], Route], TaskState, Any, str]
 ROWS: list[Row] = [
     *(row[1:] for row in TABLE),

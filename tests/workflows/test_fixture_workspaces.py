@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FIXTURES / "repair" / "expected.json").read_text(encoding="utf-8"))
 BROKEN = sorted(name for name, told in EXPECTED.items() if told["failing"])

@@ -19,6 +19,8 @@ from graph_agent.workflows.repair.state import Stage, TaskState
 from tests.workflows.repairing import plan_of, repair_of
 from tests.workflows.workspaces import FIXTURES, PYTEST, UNITTEST, contents, prepared, put
 
+pytestmark = pytest.mark.slow
+
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FIXTURES / "repair" / "expected.json").read_text(encoding="utf-8"))
 QUICK_TO_GIVE_UP = {"needs_two_edits": 4}
 

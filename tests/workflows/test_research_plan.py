@@ -229,6 +229,7 @@ def test_a_plan_that_failed_as_a_whole_becomes_a_dead_end_and_is_replaced_whole(
             tried=f"{WIND_STEP.goal}; {LOAD_STEP.goal}; {CLOSE_STEP.goal}",
             why=f"wind violated: {SAYS_WIND} (it gives a temperature)",
             failed=tuple(sorted(("it gives the wind speed", "it says more"))),
+            goal=failed_state().goal,
         ),
     )
     (line,) = world.notes
@@ -315,6 +316,13 @@ def test_with_two_rounds_or_fewer_left_a_repeated_plan_ends_the_run_at_once(roun
     after = world.one(failed_state(rounds=rounds, max_rounds=12, verdicts=(found,)))
     assert len(world.llm.requests) == asked
     assert after.stage is (Stage.EXECUTE if asked == 2 else Stage.GIVE_UP)
+
+
+def test_a_first_plan_for_another_goal_repeats_no_dead_end() -> None:
+    world = World(llm=Model([OTHER]))
+    old = DeadEnd(fingerprint=fingerprint_of(OTHER), tried="huts", why="no beds", goal="Where are the huts?")
+    after = world.one(failed_state(fingerprints=(old,)))
+    assert after.plan == OTHER and not after.blocked
 
 
 def test_a_dead_end_of_any_earlier_plan_counts_not_only_the_last() -> None:

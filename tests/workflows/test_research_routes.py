@@ -94,6 +94,8 @@ TWO_DEAD = {
     "fingerprints": (replace(DEAD, failed=("criterion 9",)), replace(DEAD, failed=("criterion 1",))),
     "replans": 2,
 }
+OTHER_GOALS = {"fingerprints": (replace(DEAD, failed=("criterion 1",), goal="How old?"),), "replans": 1}
+THIS_GOAL = {"fingerprints": (replace(DEAD, failed=("criterion 1",), goal="How high?"),), "replans": 1}
 FAILED_AGAIN = {"fingerprints": (replace(DEAD, failed=("criterion 1",)),), "replans": 1}
 MORE_FAILED = {"fingerprints": (replace(DEAD, failed=("criterion 1", "criterion 9")),), "replans": 1}
 LAST_OF_ALL = {"verdicts": (PASSED, LAST)}
@@ -130,6 +132,8 @@ AFTER_VERIFY: list[tuple[str, ResearchState, Any, str]] = [
         "not conv",
     ),
     ("all of it fails again", verified(GLOBAL, **ALL_AGAIN), Stage.GIVE_UP, "not converging"),
+    ("as a plan for this goal", verified(GLOBAL, **THIS_GOAL), Stage.GIVE_UP, "not converging"),
+    ("as a plan for another goal", verified(GLOBAL, **OTHER_GOALS), Stage.PLAN, "the plan has failed"),
     ("as the plan before", verified(GLOBAL, **TWO_DEAD), Stage.GIVE_UP, "not converging"),
     (
         "not converging, replans spent",
@@ -195,11 +199,13 @@ ENDED: list[Row] = [
     (routes.route_after_finalize, "plan alone", verified(LAST, PASSED, answer=FULL, approve=("plan",)), Stage.DONE, "answ"),
     (routes.route_after_give_up, "why", task(answer=PART), Stage.PARTIAL, "nothing is known"),
     (routes.route_after_give_up, "no answer", task(), Stage.PARTIAL, "given up"),
+    (routes.route_after_give_up, "no reason", task(answer=replace(PART, why="")), Stage.PARTIAL, "given up"),
 ]  # fmt: skip
 
 
 def paused(stage: Stage, came_from: Stage | None, base: ResearchState | None = None, **more: Any) -> ResearchState:
-    return replace(base or task(), stage=stage, came_from=came_from, steps=7, **more)
+    """Where the pause r:7 was just left."""
+    return replace(base or task(), stage=stage, came_from=came_from, steps=8, **more)
 
 
 def decided(to: Any, pause: str = "r:7") -> dict[str, Any]:
@@ -207,8 +213,8 @@ def decided(to: Any, pause: str = "r:7") -> dict[str, Any]:
 
 
 HUMAN, APPROVE = Stage.HUMAN, Stage.APPROVE
-TWICE = {"decisions": (Decision(pause="r:7", to="plan"), Decision(pause="r:7", to="back"))}
-NOTE = {"notes": ("The tower is 25 metres high.",)}
+TWICE: dict[str, Any] = {"decisions": (Decision(pause="r:7", to="plan"), Decision(pause="r:7", to="back"))}
+NOTE: dict[str, Any] = {"notes": ("The tower is 25 metres high.",)}
 ANSWERED: list[Row] = [
     (routes.route_after_approve, "approves", paused(APPROVE, Stage.PLAN), Stage.EXECUTE, "a person approves"),
     (routes.route_after_approve, "gives up", paused(APPROVE, Stage.PLAN, give_up=True), Stage.GIVE_UP, "gave up"),
@@ -217,7 +223,8 @@ ANSWERED: list[Row] = [
     (routes.route_after_approve, "gives up all the same",
      paused(APPROVE, Stage.PLAN, give_up=True, **decided("plan")), Stage.GIVE_UP, "gave up"),
     (routes.route_after_approve, "an old decision", paused(APPROVE, Stage.PLAN, **decided("plan", "r:5")), Stage.EXECUTE, "appr"),
-    (routes.route_after_approve, "just made", paused(APPROVE, Stage.PLAN, **decided("plan", "r:6")), Stage.PLAN, "anew"),
+    (routes.route_after_approve, "the one before", paused(APPROVE, Stage.PLAN, **decided("plan", "r:6")), Stage.EXECUTE, "appr"),
+    (routes.route_after_approve, "one to come", paused(APPROVE, Stage.PLAN, **decided("plan", "r:8")), Stage.EXECUTE, "appr"),
     (routes.route_after_approve, "the latest counts", paused(APPROVE, Stage.PLAN, **TWICE), Stage.EXECUTE, "approves"),
     (routes.route_after_approve, "no goal was planned for", paused(APPROVE, None, planned_goal=""), Stage.EXECUTE, "appr"),
     (routes.route_after_human, "the latest counts", paused(HUMAN, Stage.VERIFY, **TWICE), BACK, "go on"),
@@ -234,7 +241,8 @@ ANSWERED: list[Row] = [
     (routes.route_after_human, "execute with a note", paused(HUMAN, Stage.PLAN, **decided("execute"), **NOTE), Stage.EXECUTE, "tried"),
     (routes.route_after_human, "finalize with a note", paused(HUMAN, Stage.PLAN, **decided("finalize"), **NOTE), Stage.FINALIZE, "far"),
     (routes.route_after_human, "an old decision", paused(HUMAN, Stage.VERIFY, **decided("plan", "r:5")), BACK, "go on"),
-    (routes.route_after_human, "a decision just made", paused(HUMAN, Stage.VERIFY, **decided("plan", "r:6")), Stage.PLAN, "anew"),
+    (routes.route_after_human, "the one before", paused(HUMAN, Stage.VERIFY, **decided("plan", "r:6")), BACK, "go on"),
+    (routes.route_after_human, "one to come", paused(HUMAN, Stage.VERIFY, **decided("plan", "r:8")), BACK, "go on"),
     (routes.route_after_human, "a foreign one", paused(HUMAN, Stage.VERIFY, **decided("plan", "x:7")), BACK, "go on"),
     (routes.route_after_human, "a note for the plan", paused(HUMAN, Stage.PLAN, **NOTE), Stage.PLAN, "what was missing"),
     (routes.route_after_human, "a note for the judge", paused(HUMAN, Stage.VERIFY, **NOTE), Stage.EXECUTE, "what was missing"),

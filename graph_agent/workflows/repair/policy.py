@@ -65,6 +65,7 @@ class EvaluationPolicy:
     look_timeout     seconds for one test run or file in DIAGNOSE; a late one cancels the rest
     formats          how a model proposes edits: the first, and after an invalid answer the next
     rules            the project's own rules, for REVIEW
+    audit            checks that only the audit of a finished run makes, so that no run is tuned to them
     """
 
     allowed_root: str
@@ -80,6 +81,7 @@ class EvaluationPolicy:
     look_timeout: float = 120.0
     formats: tuple[EditFormat, ...] = ("replace",)
     rules: tuple[str, ...] = ()
+    audit: tuple[Command, ...] = ()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -92,7 +94,8 @@ class EvaluationPolicy:
 
     def may_write(self, path: str) -> bool:
         module = path.removesuffix(".py").replace("/", ".")
-        named = any({path, module} & set(command.argv) for command in self.commands)  # what is run as evidence
+        evidence = (*self.commands, *self.audit)  # what is run as such
+        named = any({path, module} & set(command.argv) for command in evidence)
         return matches(path, self.write) and not named and not matches(path, self.protect)
 
     def forbidden_word(self, request: str) -> str | None:
