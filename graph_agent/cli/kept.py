@@ -111,8 +111,11 @@ def command_line(options: argparse.Namespace, *words: str) -> str:
 
 
 def _began(folder: Path) -> float:
-    with (folder / FILE).open("rb") as file:
-        first = file.readline()
+    try:
+        with (folder / FILE).open("rb") as file:
+            first = file.readline()
+    except OSError:  # who reads the whole of it says why
+        return 0.0
     at = first.rfind(b'"time":')
     number = first[at + len(b'"time":') :].partition(b",")[0] if at >= 0 else b""
     try:

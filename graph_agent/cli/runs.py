@@ -62,7 +62,7 @@ class Row:
 def _row(folder: Path) -> Row:
     try:
         records, folded, _ = read_run(folder)
-    except JournalError as error:
+    except (JournalError, OSError) as error:
         return Row(run=folder.name, workflow="-", stage="DAMAGED", why=_short(str(error)))
     raw, began = folded.raw, records[0]["time"]
     return Row(

@@ -93,6 +93,15 @@ class Pace:
 
 def post(url: str, headers: Mapping[str, str], body: bytes, pace: Pace) -> bytes:
     """Send `body` to `url`, and return the body of a success. Raises `ChatError`."""
+    return _exchange("POST", url, headers, body, pace)
+
+
+def get(url: str, headers: Mapping[str, str], pace: Pace) -> bytes:
+    """The body of a success. Raises `ChatError`."""
+    return _exchange("GET", url, headers, None, pace)
+
+
+def _exchange(method: str, url: str, headers: Mapping[str, str], body: bytes | None, pace: Pace) -> bytes:
     target, via = urlsplit(url), ""
     path = f"{target.path}?{target.query}" if target.query else target.path
     try:
@@ -104,7 +113,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes, pace: Pace) -> bytes
         with closing(_connection(target, proxy, pace)) as connection:
             connection.connect()
             with _watched(connection.sock, pace):
-                connection.request("POST", path, body, {"Connection": "close", **headers})
+                connection.request(method, path, body, {"Connection": "close", **headers})
                 with closing(connection.getresponse()) as response:
                     data = response.read()
         if pace.left() <= 0:  # a body without a length ends when the watchdog shuts the socket

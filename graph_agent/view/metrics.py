@@ -12,31 +12,29 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-FUSES = (
-    ("turns", "turns are spent"),
-    ("rounds", "the rounds are spent"),
-    ("replans", "the replans are spent"),
-    ("retries", "retries are spent"),
-    ("not converging", "not converging"),
-    ("no valid plan", "no valid plan"),
-    ("dead end again", "repeats one that has failed"),
-    ("a person", "a person gave up"),
-    ("an error", " failed: "),
-)
-"""Which words in the reason of the last step name what ended a run; the first that is found."""
+from graph_agent.runtime.fold import Folded, fold
+from graph_agent.view.ended import ended_by, stands
+from graph_agent.view.judged import Rounds, rounds_of
+
+SUMS = ("model_calls", "tokens_in", "tokens_out", "tool_calls", "tool_errors", "bad_arguments", "retried", "failed")
 
 
 @dataclass(kw_only=True)
 class StageUse:
-    """All visits of one stage in a run. `seconds` has one item a visit; `retried`: attempts after the first."""
+    """All visits of one stage in a run; `seconds` and `turns` have one item a visit.
+
+    `bad_arguments` are among the `tool_errors`. `retried`: attempts after the first. `failed`: visits that the node
+    ended with an error.
+    """
 
     seconds: list[float] = field(default_factory=list)
-    turns: int = 0
+    turns: list[int] = field(default_factory=list)
     model_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
+    bad_arguments: int = 0
     retried: int = 0
     failed: int = 0
 
@@ -44,49 +42,73 @@ class StageUse:
     def visits(self) -> int:
         return len(self.seconds)
 
+    def total(self, name: str) -> float:
+        figure = getattr(self, name)
+        return sum(figure) if isinstance(figure, list) else figure
+
 
 @dataclass(kw_only=True)
 class RunMetrics:
-    """One run. `layers`: failed rounds of verification by the layer that failed, "passed" for the others.
+    """One run. `outcome`: the end or pause where it stands, or "under way"; `fuse`: what stopped it, "" for nothing.
 
-    `plans` counts what became of the planner's answers, `kinds` what a round came to (PASS, PARTIAL ...).
+    `rounds` are those of verification, `plans` what became of the planner's answers: made, invalid, repeated. A fork
+    has what came after it was forked. `shortened`: the first steps were compacted, so what they cost is not in here.
     """
 
     run: str
     workflow: str
     outcome: str
-    day: str
-    reason: str = ""
+    began: float
     fuse: str = ""
     steps: int = 0
     replans: int = 0
     retries: int = 0
     plan_steps: int = 0
-    bad_arguments: int = 0
+    shortened: bool = False
     stages: dict[str, StageUse] = field(default_factory=dict)
-    layers: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    rounds: Rounds = field(default_factory=Rounds)
     plans: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def day(self) -> str:
+        """On which it began, in UTC."""
+        return datetime.fromtimestamp(self.began, UTC).date().isoformat()
 
     def total(self, name: str) -> float:
         """The sum of a figure of `StageUse` over all stages."""
-        return sum(sum(use.seconds) if name == "seconds" else getattr(use, name) for use in self.stages.values())
+        return sum(use.total(name) for use in self.stages.values())
 
 
-def metrics_of(run: str, workflow: str, records: Iterable[Mapping[str, Any]], raw: Mapping[str, Any]) -> RunMetrics:
-    """The metrics of a run whose records fold to the raw state."""
-    told = list(records)
-    day = datetime.fromtimestamp(told[0]["time"], UTC).date().isoformat()
-    found = RunMetrics(run=run, workflow=workflow, outcome=raw["stage"], day=day, reason=raw["route_reason"])
-    found.steps = raw["steps"]
-    for record in told:
+def metrics_of(
+    run: str,
+    workflow: str,
+    records: Iterable[Mapping[str, Any]],
+    folded: Folded,
+    state: Any = None,
+    *,
+    most_steps: int | None = None,
+    held: bool = False,
+) -> RunMetrics:
+    """The metrics of the run that the records fold to. `state` is the typed one of a graph that is ours.
+
+    `most_steps`: at how many the last fuse stops it; `held`: a process works on it now.
+    """
+    told: list[Any] = list(records)
+    forked = max((at for at, record in enumerate(told) if record["type"] == "forked"), default=None)
+    before = fold(told[: forked + 1], run).raw if forked is not None else {}
+    own = told[forked + 1 :] if forked is not None else told
+    raw, header = folded.raw, told[0]
+    outcome = stands(folded) or "under way"
+    found = RunMetrics(run=run, workflow=workflow, outcome=outcome, began=header["time"])
+    found.shortened = "compacted" in header
+    found.fuse = "" if held else ended_by(told, folded, ours=state is not None, most_steps=most_steps)
+    found.steps = raw["steps"] - before.get("steps", 0)
+    for record in own:
         if "seconds" in record:
             _visit(found, record)
-    found.fuse = next((name for name, words in FUSES if words in found.reason), "")
-    if workflow == "research":
-        _of_research(found, raw)
-    elif workflow == "repair":
-        _of_repair(found, raw)
+    if state is not None:
+        _ours(found, raw, before)
+        found.rounds = rounds_of(state, len(before.get("verdicts", before.get("verifications", ()))))
     return found
 
 
@@ -94,55 +116,38 @@ def _visit(found: RunMetrics, record: Mapping[str, Any]) -> None:
     use = found.stages.setdefault(record["stage"], StageUse())
     tokens, tools = record.get("tokens", (0, 0)), record.get("tools", ())
     use.seconds.append(record["seconds"])
-    use.turns += record.get("turns", 0)
+    use.turns.append(record.get("turns", 0))
     use.model_calls += record.get("model_calls", 0)
     use.tokens_in += tokens[0]
     use.tokens_out += tokens[1]
     use.tool_calls += len(tools)
-    use.tool_errors += sum(not _went_well(tool) for tool in tools)
-    use.retried += max(0, record.get("attempts", 1) - 1)
+    use.tool_errors += sum(not _went_well(*tool) for tool in tools)
+    use.bad_arguments += sum("bad arguments" in verdict for _, verdict, _ in tools)
+    use.retried += record.get("attempts", 1) - 1
     use.failed += record["type"] == "failed"
-    found.bad_arguments += sum("bad arguments" in tool[1] for tool in tools)
     for note in record.get("notes", ()):
-        found.plans["invalid"] += note.startswith("invalid plan")
+        found.plans["invalid"] += note.startswith("invalid plan: ")
         found.plans["repeated"] += note.startswith("the plan repeats a dead end")
 
 
-def _went_well(tool: Any) -> bool:
-    return str(tool[1]).startswith("allowed") and not (len(tool) > 2 and tool[2])
+def _went_well(_: str, verdict: str, error: str) -> bool:
+    return verdict.startswith("allowed") and not error
 
 
-def _of_research(found: RunMetrics, raw: Mapping[str, Any]) -> None:
-    """Verdicts are told by what is recorded in them, as the state works them out."""
-    found.replans = raw["replans"]
-    found.retries = sum(one["attempt"] > 0 for one in raw["results"])
+def _ours(found: RunMetrics, raw: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    """What a repair or a research keeps of its plans and of what was tried again."""
+    found.replans = raw.get("replans", 0) - before.get("replans", 0)
+    tried_again = sum(one["attempt"] > 0 for one in raw.get("results", ())[len(before.get("results", ())) :])
+    found.retries = raw.get("retries", 0) - before.get("retries", 0) + tried_again
     found.plan_steps = len(raw["plan"]["steps"]) if raw["plan"] else 0
-    found.plans["made"] += raw["plan_no"]
-    for verdict in raw["verdicts"]:
-        said = Counter(item["status"] for item in verdict["items"])
-        met = said["satisfied"] / said.total() if said else 0.0
-        if verdict["layer"] != "goal" or said["violated"] or not said:
-            kind = "FAIL"
-        elif said["unknown"] or verdict["disputed"]:
-            kind = "UNKNOWN"
-        else:
-            kind = "PASS" if met >= 0.8 else "PARTIAL"
-        found.kinds["BLOCKED" if verdict["needs"] else kind] += 1
-        found.layers["passed" if kind == "PASS" else verdict["layer"]] += 1
+    found.plans["made"] += _plans(raw) - _plans(before)
+    seen = raw.get("observations", ())[len(before.get("observations", ())) :]
+    found.plans["invalid"] += sum(one["source"] == "plan check" for one in seen)
 
 
-def _of_repair(found: RunMetrics, raw: Mapping[str, Any]) -> None:
-    """A verification fails at the guard, at what is visible, or at the held-out tests."""
-    found.retries = raw["retries"]
-    found.plans["made"] += len(raw["former_plans"]) + bool(raw["plan"]) + len(raw["repairs"])
-    for one in raw["verifications"]:
-        rulings = {check["ruling"] for check in one["checks"]}
-        if one["findings"]:
-            layer = "guard"
-        elif rulings == {"pass"} and one["holdout"] in ("none", "pass"):
-            layer = "passed"
-        else:
-            layer = "held-out tests" if one["holdout"] == "fail" else "tests"
-        unknown = layer == "tests" and "fail" not in rulings
-        found.layers[layer] += 1
-        found.kinds["PASS" if layer == "passed" else "UNKNOWN" if unknown else "FAIL"] += 1
+def _plans(raw: Mapping[str, Any]) -> int:
+    """How many plans were good enough to be carried out."""
+    if "plan_no" in raw:
+        return int(raw["plan_no"])
+    repairs = sum(one["plan"] is not None for one in raw.get("repairs", ()))
+    return len(raw.get("former_plans", ())) + bool(raw.get("plan")) + repairs
