@@ -20,7 +20,7 @@ from graph_agent.cli.outcome import Outcome
 from graph_agent.cli.printing import print_json, visible
 from graph_agent.protocols import Context, GraphAgentError
 from graph_agent.runtime.answer import answer as try_answer
-from graph_agent.runtime.answer import pause_id, question
+from graph_agent.runtime.answer import question
 from graph_agent.runtime.errors import AnswerError, JournalError, PatchError, RunError
 from graph_agent.runtime.events import Event
 from graph_agent.runtime.journal import Run
@@ -88,12 +88,13 @@ class Session:
 
     def answer(self, run: Run[Any], ctx: Context, patch: Mapping[str, Any], pause: str) -> None:
         """Take an answer: tried first, so that one that won't do costs nothing. Raises `AnswerRefused`."""
+        before = run.state  # where somebody else's answer may have led by now
         try:
             try_answer(run.graph, run.state, patch, pause_id=pause)
             self._moved(run, lambda: settle(run, ctx, also_paused=True))
             self._moved(run, lambda: run.answer(patch, pause_id=pause))
         except PatchError as error:  # an AnswerError too
-            moved = pause_id(run.state) != pause and run.state.stage in run.graph.pauses
+            moved = run.state is not before and run.state.stage in run.graph.pauses
             why = f"the world has changed meanwhile: {run.state.route_reason}" if moved else str(error)
             raise AnswerRefused(f"{why}; {self.see}") from error
 
