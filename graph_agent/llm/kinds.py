@@ -30,7 +30,7 @@ ASKED: dict[Kind, re.Pattern[str]] = {
     "length": _either(_any_of(r"how\s(?:long|old|often|soon) wie\s(?:lange|oft|alt)"), "多久|多长"),
     "size": _either(_any_of(r"how\s(?:large|big|wide|high|deep) wie\s(?:groß|hoch)"), "多大"),
     "number": _either(
-        _any_of(r"how\s(?:much|far|fast) wie\s?viel combien cuánt[oa]"),
+        _any_of(r"how\s(?:much|far|fast|hot|cold|warm|heavy|tall|thick|strong) wie\s?viel combien cuánt[oa]"),
         rf"\b(?:what|which)(?:'s| is| are| was)? (?:the )?(?:\w+ )?{_MEASURED}\b",
         _QUANTITY,
         "多少|多[厚高深宽重远快]",
@@ -52,7 +52,9 @@ COUNTED = re.compile(
 )
 """What is counted."""
 ASKED_AS = _either(
-    _any_of(r"how\s(?:many|much|long|old|often|soon|large|big|wide|high|deep|far|fast|late)"),
+    _any_of(
+        r"how\s(?:many|much|long|old|often|soon|large|big|wide|high|deep|far|fast|late|hot|cold|warm|heavy|tall|thick|strong)"
+    ),
     _PERIOD,
     _QUANTITY,
     "有?多[长久大厚高深宽重远快]|多少|几(?=[^\\W\\d_])|什么时候|何时|什么|哪[里儿位个]?|怎[么样]+|为何",

@@ -74,6 +74,8 @@ def test_the_same_question_has_the_same_answer() -> None:
         ("How high is it? And who built it?", ["How high is it?", "who built it?"]),
         ("how high is it and who built it", ["how high is it", "who built it"]),
         ("salt and pepper", ["salt and pepper"]),
+        ("Who built it, and when?", ["Who built it, when?"]),
+        ("Who built it? Why?", ["Who built it, Why?"]),
         ("塔有多高？谁建的？", ["塔有多高？", "谁建的？"]),
         ("a? b? c? d? e?", ["a?", "b?", "c?", "d? e?"]),
     ],

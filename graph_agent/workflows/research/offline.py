@@ -17,6 +17,7 @@ from graph_agent.llm.quotes import Passage, Quotes, best_quotes
 from graph_agent.protocols import Reply, Request
 from graph_agent.runtime.codec import encode
 from graph_agent.runtime.jsontext import dumps
+from graph_agent.tools.words import content_terms
 from graph_agent.verify.judge import JudgedCriterion, Judgement
 from graph_agent.verify.rulejudge import RuleJudge
 from graph_agent.verify.statements import statements
@@ -61,7 +62,14 @@ def _said(answer: Any) -> Reply:
 
 def questions_of(goal: str) -> list[str]:
     """The questions that a goal asks, at most four; what follows belongs to the last."""
-    parts = [_AND.sub("", one.strip()) for one in _PARTS.split(goal) if one and any(map(str.isalnum, one))]
+    parts: list[str] = []
+    for one in filter(None, _PARTS.split(goal)):
+        if not any(map(str.isalnum, one)):
+            continue
+        if parts and not content_terms(one):  # "and when?" asks of what was asked before
+            parts[-1] = f"{parts[-1].rstrip('?,;. ')}, {one.strip()}"
+        else:
+            parts.append(_AND.sub("", one.strip()))
     if len(parts) > MOST_QUESTIONS:
         parts[MOST_QUESTIONS - 1 :] = [" ".join(parts[MOST_QUESTIONS - 1 :])]
     return parts or [goal]
