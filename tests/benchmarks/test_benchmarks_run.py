@@ -12,6 +12,8 @@ from tests.benchmarks.__main__ import main
 from tests.benchmarks.loops import GRAPH, LOOPS, built
 from tests.benchmarks.timing import table
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

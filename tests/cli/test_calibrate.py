@@ -17,6 +17,8 @@ from tests.cli.running import FIXTURES, Ended, cli, variables
 from tests.llm.chat_server import says, serve
 from tests.verify.judge_server import serving
 
+pytestmark = pytest.mark.slow
+
 GOOD = {
     "task": "Find the limit.",
     "criterion": "gives a number",

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.running import FIXTURES, Ended, cli, tree
 from tests.evals.making import research_task, written
 
+pytestmark = pytest.mark.slow
+
 EVALS = FIXTURES / "evals"
 
 

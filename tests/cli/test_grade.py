@@ -12,6 +12,8 @@ import pytest
 from graph_agent.cli import grade, main
 from tests.cli.running import ROOT, Ended, cli, tree, variables
 
+pytestmark = pytest.mark.slow
+
 ROUTES = """\
 from dataclasses import dataclass
 from enum import Enum

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from graph_agent.mutation import MutationError, candidates, mutants
 from graph_agent.protocols import GraphAgentError
 
+pytestmark = pytest.mark.slow
+
 SMALL_MODULES = ("bisect", "colorsys", "genericpath", "sched", "fnmatch", "keyword", "reprlib", "queue")
 
 TANGLED = '''\

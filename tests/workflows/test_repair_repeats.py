@@ -16,6 +16,8 @@ from graph_agent.workflows.repair.state import Stage, TaskState
 from tests.workflows.repairing import plan_of, repair_of
 from tests.workflows.workspaces import FIXTURES, PYTEST, UNITTEST, Job, prepared, put
 
+pytestmark = pytest.mark.slow
+
 WRONG = Edit(path="shop/order.py", old="goods, shipping_for(subtotal)", new="goods, shipping_for(0)")
 RIGHT = replace(WRONG, new="goods, shipping_for(goods)")
 HELD_OUT = FIXTURES / "demo_shop_holdout"
